@@ -88,26 +88,47 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
         "the backup there holds write 5, and the store ends at write 4: it has lost some, or was restored \
          from an older backup; name another folder for this state"
     );
-    // Where it has gone on by itself, its own state is taken.
+    // Nor where it has gone on by itself: the later writes there would be lost.
     for number in 0..3 {
         let text = number.to_string();
         older
             .commit(of_write("one", Expect::Anything, Some(&text)))
             .unwrap();
     }
-    create(
+    let refused = create(
         &older,
         &mut scene.folder(),
         &KnownKey::default(),
         &clock,
         go_on,
-    )
-    .unwrap();
+    );
+    let other_course = "the backup there holds writes that this store never had: it was restored from an older \
+                        backup; name another folder for this state";
+    assert_eq!(said(refused, &scene), other_course);
+    // The one that was restored from the last state there goes on with it, and then no other does.
+    drop(older);
     let again = tempfile::tempdir().unwrap();
     let again = again.path().join("again");
     restore_from(&scene.path("backup"), &again).unwrap();
     let restored = SqliteStore::open_locked(&again).unwrap();
-    assert_eq!(contents(&restored), contents(&older));
+    assert_eq!(contents(&restored), contents(&scene.store));
+    for store in [&restored, &scene.store] {
+        store
+            .commit(of_write("one", Expect::Anything, Some("of one of the two")))
+            .unwrap();
+    }
+    let mut back_up = |store: &SqliteStore| {
+        create(
+            store,
+            &mut scene.folder(),
+            &KnownKey::default(),
+            &clock,
+            go_on,
+        )
+    };
+    back_up(&restored).unwrap();
+    assert_eq!(said(back_up(&scene.store), &scene), other_course);
+    back_up(&restored).unwrap();
 
     fs::write(scene.path("data/secrets/server-key"), "1".repeat(64)).unwrap();
     for _ in 0..5 {

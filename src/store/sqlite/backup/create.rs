@@ -60,8 +60,9 @@ pub fn create(
 ) -> Result<Made> {
     let mut backup = Session::new(store, &mut *target.0, tell);
     backup.put(Part::Format, FORMAT.as_bytes())?;
-    backup.refuse_older()?;
     backup.refuse_other_key(key)?;
+    backup.refuse_older()?;
+    backup.refuse_other_course()?;
     if let Some(fault) = store.lost_commits()? {
         backup.found(fault)?;
     }
@@ -101,6 +102,28 @@ impl Session<'_, '_, '_> {
             )));
         }
         Ok(())
+    }
+
+    /// Refuses to replace a backup by a state that does not go on with what it holds: the store was restored from
+    /// another one, and has written what it has since.
+    fn refuse_other_course(&self) -> Result<()> {
+        let Some(last) = &self.last else {
+            return Ok(());
+        };
+        let restores = self.store.data_folder().restores()?;
+        let later = restores.strip_prefix(last.restores.as_slice());
+        if later.is_some_and(|later| {
+            later
+                .first()
+                .is_none_or(|next| last.version <= next.version)
+        }) {
+            return Ok(());
+        }
+        Err(BackupError::Refused(
+            "the backup there holds writes that this store never had: it was restored from an older backup; name \
+             another folder for this state"
+                .to_owned(),
+        ))
     }
 
     /// Copies the large blobs that the backup lacks.
@@ -263,6 +286,7 @@ impl Session<'_, '_, '_> {
             at,
             version,
             damaged: self.findings.len() as u64,
+            restores: self.store.data_folder().restores()?,
             files: std::mem::take(&mut self.sums),
         };
         self.go_on()?;

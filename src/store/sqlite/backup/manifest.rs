@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::part::Part;
 use crate::base::clock::Timestamp;
 use crate::store::Version;
-use crate::store::sqlite::data_folder::Format;
+use crate::store::sqlite::data_folder::{Format, Restore};
 
 /// What `FORMAT` of a backup holds, and its manifest's first line.
 pub(super) const FORMAT: &str = "siteconf-backup 1\n";
@@ -31,6 +31,8 @@ pub(super) struct Manifest {
     pub(super) version: Version,
     /// How many things were damaged and left out.
     pub(super) damaged: u64,
+    /// The restores that the store goes back to.
+    pub(super) restores: Vec<Restore>,
     pub(super) files: BTreeMap<Part, FileSum>,
 }
 
@@ -49,6 +51,9 @@ impl Manifest {
         line(format_args!("at {}", self.at));
         line(format_args!("version {}", self.version));
         line(format_args!("damaged {}", self.damaged));
+        for restore in &self.restores {
+            line(format_args!("restored {}", restore.to_text()));
+        }
         for (part, file) in &self.files {
             line(format_args!("{} {} {part}", file.sum.to_hex(), file.bytes));
         }
@@ -89,11 +94,17 @@ impl Manifest {
         })
     }
 
-    fn of_lines<'t>(store: Format, mut lines: impl Iterator<Item = &'t str>) -> Option<Self> {
+    fn of_lines<'t>(store: Format, lines: impl Iterator<Item = &'t str>) -> Option<Self> {
+        let mut lines = lines.peekable();
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let at = Timestamp::parse(field("at")?)?;
         let version = field("version")?.parse().ok()?;
         let damaged = field("damaged")?.parse().ok()?;
+        let mut restores = Vec::new();
+        while let Some(restore) = lines.peek().and_then(|line| line.strip_prefix("restored ")) {
+            restores.push(restore.parse().ok()?);
+            lines.next();
+        }
         let mut files = BTreeMap::new();
         for line in lines {
             let (sum, rest) = line.split_once(' ')?;
@@ -109,6 +120,7 @@ impl Manifest {
             at,
             version,
             damaged,
+            restores,
             files,
         })
     }
@@ -148,6 +160,7 @@ mod tests {
             at: Timestamp::parse("2026-11-21T22:30:00Z").unwrap(),
             version: 5,
             damaged: 0,
+            restores: vec![Restore::of(3), Restore::of(4)],
             files: BTreeMap::from([
                 (Part::Format, file(FORMAT.as_bytes())),
                 (Part::secret("server-key", b"0"), file(b"0")),

@@ -15,7 +15,9 @@ use crate::base::clock::Timestamp;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::Version;
 use crate::store::sqlite::blob_files::blob_path;
-use crate::store::sqlite::data_folder::{Folder, Format, Restoring, private_options, sync_dir};
+use crate::store::sqlite::data_folder::{
+    Folder, Format, Restore, Restoring, private_options, sync_dir,
+};
 use crate::store::sqlite::{high_water, schema};
 
 /// A store that was made of a backup.
@@ -56,6 +58,9 @@ pub fn restore(source: Source<'_>, root: &Path, tell: &mut Tell<'_>) -> Result<R
         },
     )?;
     store.finish()?;
+    let mut restores = manifest.restores.clone();
+    restores.push(Restore::of(manifest.version));
+    folder.note_restores(&restores)?;
     restoring.finish(manifest.store)?;
     Ok(Restored {
         at: manifest.at,

@@ -25,8 +25,13 @@ impl Folder {
 
     /// Notes that a backup is whole and durable, with the time of the state that it holds.
     pub fn note_backup(&self, at: Timestamp) -> Result<()> {
-        write_durably(&self.backup_note(), format!("{at}\n").as_bytes())
-            .map_err(|e| StoreError::io("noting when the last backup was", e))
+        let note = || write_durably(&self.backup_note(), format!("{at}\n").as_bytes());
+        // Of two backups that end at once one may find that the other has given its file the name.
+        let noted = note().or_else(|e| match e.kind() {
+            io::ErrorKind::NotFound => note(),
+            _ => Err(e),
+        });
+        noted.map_err(|e| StoreError::io("noting when the last backup was", e))
     }
 
     fn backup_note(&self) -> PathBuf {

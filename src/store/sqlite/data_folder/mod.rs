@@ -11,6 +11,7 @@ mod last_collection;
 pub(super) mod log_index;
 mod ownership;
 mod replacement;
+mod restores;
 mod restoring;
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -32,6 +33,7 @@ pub use format::Format;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use replacement::Replacement;
 pub use replacement::write_durably;
+pub(super) use restores::Restore;
 pub(super) use restoring::Restoring;
 use restoring::{RESTORE_INTERRUPTED, is_restoring, refuse_content};
 

@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 use crate::store::{Result, StoreError};
 
 /// What a store is made of, in its folder.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "FORMAT",
     "LOCK",
     "STOPPED",
@@ -21,6 +21,7 @@ const PARTS: [&str; 13] = [
     "last-backup",
     "last-collection",
     "reserve",
+    "restores",
     "store.db",
     "store.db-wal",
     "store.db-shm",

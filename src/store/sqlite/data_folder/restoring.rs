@@ -99,6 +99,8 @@ impl Restoring {
             "store.db-shm",
             "high-water",
             "high-water.new",
+            "restores",
+            "restores.new",
             "FORMAT",
             "FORMAT.new",
             "LOCK",
