@@ -133,6 +133,12 @@ pub fn run(
 fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) -> ExitCode {
     let args: Vec<_> = args.into_iter().collect();
     let outcome = match Cli::try_parse_from(&args) {
+        // Whether anybody can read what a service says is nothing to it.
+        Ok(cli) if matches!(cli.command, Command::Serve(_)) => {
+            let ended = dispatch(cli, &mut streams);
+            let _said = streams.out.flush();
+            return exit_code(ended, &mut streams);
+        }
         Ok(cli) => dispatch(cli, &mut streams),
         Err(refusal) if refusal.use_stderr() => {
             // Without a place to say it there is only the exit code.
@@ -146,6 +152,11 @@ fn run_on(args: impl IntoIterator<Item = OsString>, mut streams: Streams<'_>) ->
         streams.out.flush()?;
         Ok(outcome)
     });
+    exit_code(outcome, &mut streams)
+}
+
+/// The exit code of what came of a command, behind a word about what failed.
+fn exit_code(outcome: Result<Outcome>, streams: &mut Streams<'_>) -> ExitCode {
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::from(1),

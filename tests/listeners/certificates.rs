@@ -27,6 +27,11 @@ fn a_pair_that_cannot_be_used_is_refused_at_the_start_by_its_setting() {
     let [cert, key] = &good;
     let text = shown(folder.path().join("text"));
     fs::write(&text, "no PEM\n").unwrap();
+    let pem = fs::read_to_string(cert).unwrap();
+    let half = shown(folder.path().join("half"));
+    fs::write(&half, &pem[..pem.len() / 2]).unwrap();
+    let reversed = shown(folder.path().join("reversed"));
+    fs::write(&reversed, fs::read_to_string(&other[0]).unwrap() + &pem).unwrap();
     let absent = shown(folder.path().join("absent"));
     let pipe = shown(folder.path().join("pipe"));
     rustix::fs::mknodat(
@@ -72,6 +77,21 @@ fn a_pair_that_cannot_be_used_is_refused_at_the_start_by_its_setting() {
             format!(
                 "tls_key = \"{}\" (--tls-key): it does not fit the certificate in {cert}",
                 other[1]
+            ),
+        ),
+        (
+            &half,
+            key,
+            format!(
+                "tls_cert = \"{half}\" (--tls-cert): its last part has no end: it is written by half"
+            ),
+        ),
+        (
+            &reversed,
+            key,
+            format!(
+                "tls_cert = \"{reversed}\" (--tls-cert): the server's own certificate, which the key fits, must \
+                 come first"
             ),
         ),
         (

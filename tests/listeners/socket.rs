@@ -103,6 +103,14 @@ fn a_dead_socket_is_replaced_and_nothing_else_is() {
                 format!("siteconf: unix_listen = \"{taken}\" (--unix-listen): {reason}")
             )
         );
+        let mut check = Command::new(env!("CARGO_BIN_EXE_siteconf"));
+        check.args(["config", "check"]).current_dir(folder.path());
+        let checked = check.env("SITECONF_UNIX_LISTEN", taken).output().unwrap();
+        assert_eq!(checked.status.code(), Some(2), "{checked:?}");
+        assert!(
+            String::from_utf8_lossy(&checked.stderr).contains(reason),
+            "{checked:?}"
+        );
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }

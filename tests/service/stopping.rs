@@ -134,6 +134,27 @@ fn signals_stop_it_and_a_hangup_reloads_it() {
     }
 }
 
+#[test]
+fn what_nobody_can_write_down_is_no_failure_of_the_service() {
+    let (store, _) = store();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut process = serve(&store.path().join("data"))
+        .args(["--log", "info"])
+        .stdout(full.unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("\"serving\"") {
+        line.clear();
+        assert_ne!(log.read_line(&mut line).unwrap(), 0);
+    }
+    let id = Pid::from_raw(process.id().try_into().unwrap()).unwrap();
+    kill_process(id, Signal::TERM).unwrap();
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
 /// In a terminal of its own, whose window is then closed.
 #[test]
 fn a_closed_terminal_stops_it_unless_it_is_to_be_outlived() {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
@@ -260,7 +261,14 @@ fn read<'a>(
     };
     let text = text(chain_file).map_err(of_chain)?;
     let chain: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    let chain = chain.map_err(|e| of_chain(format!("it is no PEM: {e}")))?;
+    let chain = chain.map_err(|e| {
+        of_chain(match e {
+            pem::Error::MissingSectionEnd { .. } => {
+                "its last part has no end: it is written by half".to_owned()
+            }
+            e => format!("it is no PEM: {e}"),
+        })
+    })?;
     let Some(first) = chain.first() else {
         return Err(of_chain("there is no certificate in it".to_owned()));
     };
@@ -268,7 +276,14 @@ fn read<'a>(
     let text = self::text(key_file).map_err(of_key)?;
     let key = PrivateKeyDer::from_pem_slice(&text)
         .map_err(|_| of_key("there is no private key without a password in it".to_owned()))?;
+    let others = chain.get(1..).unwrap_or_default().to_vec();
+    let of_another = others
+        .into_iter()
+        .any(|other| CertifiedKey::from_der(vec![other], key.clone_key(), &provider()).is_ok());
     let pair = CertifiedKey::from_der(chain, key, &provider()).map_err(|e| match e {
+        TlsError::InconsistentKeys(_) if of_another => {
+            of_chain("the server's own certificate, which the key fits, must come first".to_owned())
+        }
         TlsError::InconsistentKeys(_) => of_key(format!(
             "it does not fit the certificate in {}",
             chain_file.display()

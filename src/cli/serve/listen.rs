@@ -22,6 +22,8 @@ use crate::cli::settings::{Settings, Told};
 use crate::cli::{Error, Result};
 use crate::http::Listener;
 
+/// Why a service does not listen on a path.
+const NO_SOCKET: &str = "what lies there is no socket, and is not replaced";
 /// The value of `listen` for no plain listener.
 const NONE: &str = "none";
 /// The rights on the Unix socket: who may open it is believed what it tells of clients.
@@ -172,6 +174,11 @@ pub(super) fn wrong_places(settings: &Settings) -> Vec<Error> {
             wrong.extend(resolve(address).err());
         }
     }
+    let unix = &settings.unix_listen;
+    // An absent folder is no fault: systemd makes one with the service (`RuntimeDirectory=`).
+    if fs::symlink_metadata(&**unix).is_ok_and(|found| !found.file_type().is_socket()) {
+        wrong.push(unix.refuse(NO_SOCKET));
+    }
     if wrong.is_empty() {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         wrong.extend(Places::of(settings, &clock).err());
@@ -211,7 +218,7 @@ fn bind_socket(path: &Path) -> std::result::Result<(UnixListener, SocketFile), S
     let alone = lock_folder(path).map_err(failed)?;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
-            return Err("what lies there is no socket, and is not replaced".to_owned());
+            return Err(NO_SOCKET.to_owned());
         }
         Ok(_) => match UnixStream::connect(path) {
             Ok(_) => return Err("another service listens there".to_owned()),
