@@ -27,9 +27,9 @@ fn section(heading: &str) -> String {
         .to_owned()
 }
 
-/// The commands of the walk-through, block by block.
+/// The commands of the walk-through, and of what goes on with its shell, block by block.
 fn walk_through() -> Vec<String> {
-    let text = section("A walk through it");
+    let text = section("A walk through it") + &section("Waiting for a change");
     let parts = text.split("\n```sh\n").skip(1);
     let blocks = parts.map(|part| part.split_once("\n```").expect("a block is closed").0);
     blocks.map(str::to_owned).collect()
@@ -96,6 +96,7 @@ fn the_walk_through_works_as_it_stands() {
         client_reads,
         again,
         restored,
+        waited,
     ] = printed.as_slice()
     else {
         panic!("the walk-through has other blocks: {printed:#?}");
@@ -181,6 +182,7 @@ fn the_walk_through_works_as_it_stands() {
         restored,
         "<prices currency=\"EUR\"/>\n<prices currency=\"USD\"/>\n"
     );
+    assert_eq!(waited, "304\n");
 }
 
 /// The rows of the tables of a section, as their cells.
