@@ -210,7 +210,8 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Applies one change, or refuses it and stays as it is.
+    /// Applies one change, or refuses it and leaves the state as it is. What a refused one expected of records may
+    /// stay in the batch: where that does not hold, the others are tried again.
     pub(super) fn apply(&mut self, job: &Job) -> Result<Outcome> {
         if job.head.is_some_and(|head| head != self.record.manifest) {
             return Err(self.conflict());

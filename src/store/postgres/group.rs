@@ -28,7 +28,7 @@ impl Job {
 }
 
 /// Takes jobs from the front that may be committed together: none of them touches a record that another
-/// writes. The others wait, in their order.
+/// writes. The others wait; one that came later may go before them.
 pub(super) fn take(waiting: &mut VecDeque<Job>) -> Vec<Job> {
     let mut written = HashSet::new();
     let mut touched = HashSet::new();
