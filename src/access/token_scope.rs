@@ -250,17 +250,15 @@ impl Listed {
     /// What the project is called, or was before it was deleted, to the owner of the token. Of one that cannot be read,
     /// or may not be read by the owner any more, the name under which it was listed.
     fn name(&self, owner: &Account, projects: &Projects) -> String {
-        let project = match projects.project_by_number(self.project) {
-            Ok(project) => Some(Found::from(&project)),
-            Err(_) => {
-                let deleted = projects.deleted_by_id(DeletedId::Project(self.project));
-                deleted.ok().map(|deleted| Found {
-                    number: self.project,
-                    owner: deleted.owner(),
-                    repo_id: deleted.repo_id().clone(),
-                })
-            }
-        };
+        let here = projects.project_by_number(self.project).ok();
+        let project = here.map(|project| Found::from(&project)).or_else(|| {
+            let deleted = projects.deleted_by_id(DeletedId::Project(self.project));
+            deleted.ok().map(|deleted| Found {
+                number: self.project,
+                owner: deleted.owner(),
+                repo_id: deleted.repo_id().clone(),
+            })
+        });
         let may_read =
             |project: &Found| owner.may_at(Permissions::VIEW, project.owner, &project.repo_id);
         match project.filter(may_read) {
