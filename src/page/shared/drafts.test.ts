@@ -1,6 +1,7 @@
 import "./stand-in.ts";
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import { countDrafts, dropDrafts, moveDrafts } from "./drafts/places.ts";
 import { type Draft, type DraftKey, Drafts, flushDrafts } from "./drafts.ts";
 
 /** What the database has, by its keys as JSON. */
@@ -12,6 +13,8 @@ function transaction() {
   const now = new Map(stored);
   const told = { oncomplete: () => undefined, onabort: () => undefined };
   let puts = false;
+  const found = (start: string[]) =>
+    [...now].filter(([key]) => key.startsWith(JSON.stringify(start).slice(0, -1)));
   const store = {
     put: (draft: Draft, key: string[]) => {
       puts = true;
@@ -22,11 +25,8 @@ function transaction() {
       now.delete(JSON.stringify(key));
       return {};
     },
-    getAll: (start: string[]) => ({
-      result: [...now]
-        .filter(([key]) => key.startsWith(JSON.stringify(start).slice(0, -1)))
-        .map(([, draft]) => draft),
-    }),
+    getAll: (start: string[]) => ({ result: found(start).map(([, draft]) => draft) }),
+    getAllKeys: (start: string[]) => ({ result: found(start).map(([key]) => JSON.parse(key)) }),
   };
   const commit = () => {
     const aborts = puts && isFull;
@@ -122,4 +122,53 @@ test("what was taken up, but not shown, stays when another tab's draft is taken 
   assert.equal(await takeUp(drafts), "two");
   await keep(drafts, "three");
   assert.deepEqual(texts(), ["one", "three"]);
+});
+
+test("the drafts of a folder go along to its other path, be they in the database or not, and no others", async () => {
+  const place = { account: "anna", repo: "p", branch: "main" };
+  const of = (path: string, more = {}) => new Drafts({ ...place, path, ...more });
+  await keep(of("f/a.txt"), "stored");
+  await keep(of("f2/a.txt"), "another folder");
+  await keep(of("f/a.txt", { branch: "dev" }), "another branch");
+  isFull = true;
+  await keep(of("f/b.txt"), "left");
+  flushDrafts();
+  isFull = false;
+  const waits = of("f/c.txt");
+  waits.keep(() => ({ text: "waits", form, message: "", etag: null, at: 9 }));
+  assert.equal(await countDrafts({ ...place, path: "f" }), 3);
+  await moveDrafts({ ...place, path: "f" }, { ...place, path: "g/h" });
+  assert.deepEqual(
+    [await countDrafts({ ...place, path: "f" }), await countDrafts({ ...place, path: "g" })],
+    [0, 3],
+  );
+  for (const [name, text] of [
+    ["a.txt", "stored"],
+    ["b.txt", "left"],
+    ["c.txt", "waits"],
+  ]) {
+    assert.equal(await takeUp(of(`g/h/${name}`)), text);
+    assert.equal(await takeUp(of(`f/${name}`)), undefined);
+  }
+  // All of a branch, with its name.
+  await moveDrafts(place, { ...place, branch: "release" });
+  assert.equal(await takeUp(of("g/h/b.txt", { branch: "release" })), "left");
+  await dropDrafts({ ...place, branch: "release", path: "g/h/b.txt" });
+  assert.equal(await takeUp(of("g/h/b.txt", { branch: "release" })), undefined);
+  await dropDrafts({ account: "anna", repo: "p", branch: "release" });
+  assert.deepEqual(texts(), ["another branch"]);
+  assert.equal(await countDrafts({ account: "anna" }), 1);
+  await dropDrafts({ account: "anna" });
+  assert.deepEqual(Object.keys(localStorage), []);
+});
+
+test("what no database takes is there again while the page is", async () => {
+  isFull = true;
+  await keep(new Drafts(key), "typed");
+  await moveDrafts(key, { ...key, path: "b.txt" });
+  const there = new Drafts({ ...key, path: "b.txt" });
+  assert.equal(await takeUp(there), "typed");
+  assert.equal(await takeUp(new Drafts(key)), undefined);
+  await there.drop();
+  assert.equal(await takeUp(new Drafts({ ...key, path: "b.txt" })), undefined);
 });

@@ -1,6 +1,6 @@
 // The way out: nobody is shown the login as long as the session goes on, and no edit is thrown away unasked.
 import { useState } from "preact/hooks";
-import { countDrafts, dropDrafts } from "../../shared/drafts.ts";
+import { countDrafts, dropDrafts } from "../../shared/drafts/places.ts";
 import { complain } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "../api.ts";
@@ -15,7 +15,7 @@ async function logOut(account: string): Promise<void> {
     // A session that has ended is as it was to be.
     if (!(error instanceof Failure && error.status === 401)) throw error;
   }
-  await dropDrafts(account);
+  await dropDrafts({ account });
 }
 
 /** What logs out, and the question that it may have. */
@@ -28,7 +28,7 @@ export function useLeave(session: Schemas["Session"] | null | undefined, onOut: 
     onOut();
   };
   const leave = async () => {
-    const count = await countDrafts(account);
+    const count = await countDrafts({ account });
     if (count > 0) return ask(count);
     await out().catch((error) => complain(t("stillIn", { message: wordsOf(error) })));
   };
