@@ -5,7 +5,7 @@ import { Ago, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import * as calls from "./calls.ts";
-import { FormDialog } from "./form-dialog.tsx";
+import { FormDialog } from "./parts/form-dialog.tsx";
 import { address, go } from "./route.ts";
 
 type Project = Schemas["Project"];

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 import { t } from "./text.ts";
 
-interface Action {
+export interface Action {
   label: string;
   run: () => void;
 }

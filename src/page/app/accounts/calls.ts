@@ -1,11 +1,11 @@
 // What the screen of the accounts asks of the Admin API. What is refused is told in the page's own words.
-import { API, Failure, type Options, read, type Schemas } from "../api.ts";
+import { API, type Options, read, type Schemas } from "../api.ts";
+import { explained, type Refusals } from "../parts/refusals.ts";
 import { say, type Word } from "./words.ts";
 
 export type Account = Schemas["Account"];
 
-/** What the service says when it refuses, and the words for it, which may need what is in the groups. */
-const refusals: [RegExp, Word][] = [
+const known: [RegExp, Word][] = [
   [/^"(?<name>.+)" is the last account with the role/, "lastRoot"],
   [/^"(?<name>.+)" owns (?<n>\d+) deleted projects? \((?<first>.+)\);/, "ownsDeleted"],
   [/^"(?<name>.+)" owns (?<n>\d+) projects? \((?<first>.+)\);/, "ownsProjects"],
@@ -15,22 +15,13 @@ const refusals: [RegExp, Word][] = [
   [/^there is no user/, "gone"],
   [/^the account does not have this role/, "roleGone"],
 ];
-
-function explained(error: unknown): unknown {
-  if (!(error instanceof Failure)) return error;
-  for (const [pattern, word] of refusals) {
-    const found = pattern.exec(error.detail);
-    // Of a status that has no words of its own, so that these are told.
-    if (found) return new Failure(400, say(word, { ...found.groups }));
-  }
-  return error;
-}
+const refusals: Refusals = known.map(([pattern, word]) => [pattern, (groups) => say(word, groups)]);
 
 async function ask<T>(path: string, options: Options = {}): Promise<T> {
   try {
     return await read<T>(`${API}/accounts${path}`, options);
   } catch (error) {
-    throw explained(error);
+    throw explained(error, refusals);
   }
 }
 

@@ -1,7 +1,7 @@
 // What is asked before an account is changed.
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import * as calls from "./calls.ts";
 import { madeUp } from "./password.ts";
 import { say } from "./words.ts";

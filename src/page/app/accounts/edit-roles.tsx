@@ -3,7 +3,7 @@ import { Dialog } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Alert } from "../../shared/parts.tsx";
 import { wordsOf } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import * as calls from "./calls.ts";
 import { Chip, opens, ROOT, RoleFields, roleOf, shortOf } from "./roles.tsx";
 import { say } from "./words.ts";

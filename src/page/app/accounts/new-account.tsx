@@ -1,5 +1,5 @@
 import { t } from "../../shared/text.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import * as calls from "./calls.ts";
 import { madeUp } from "./password.ts";
 import { RoleFields, roleOf } from "./roles.tsx";

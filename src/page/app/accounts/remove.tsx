@@ -2,7 +2,7 @@ import { useLoaded } from "../../shared/load.ts";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
 import type { Schemas } from "../api.ts";
 import { wordsOf } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { address } from "../route.ts";
 import * as calls from "./calls.ts";
 import { say } from "./words.ts";

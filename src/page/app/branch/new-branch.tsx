@@ -1,6 +1,6 @@
 import { t } from "../../shared/text.ts";
 import * as calls from "../calls.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { go } from "../route.ts";
 
 interface NewBranchProps {

@@ -3,7 +3,7 @@
 import { useDrawn } from "../../shared/drawn.ts";
 import { t } from "../../shared/text.ts";
 import { Failure, filePath, query, send, statePath } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { enter } from "../route.ts";
 import { parents } from "./tree-state.ts";
 
@@ -21,7 +21,11 @@ export function NewFile({ repo, branch, near, onOpen, onClose }: NewFileProps) {
   const folder = near?.includes("/") ? near.slice(0, near.lastIndexOf("/") + 1) : "";
   const look = async (fields: FormData) => {
     const path = String(fields.get("path")).trim();
-    await check(repo, branch, path);
+    try {
+      await check(repo, branch, path);
+    } catch (error) {
+      if (isDrawn()) throw error;
+    }
     // It may have been closed meanwhile.
     if (!isDrawn()) return;
     onClose();

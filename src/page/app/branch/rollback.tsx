@@ -9,6 +9,7 @@ import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
 import { t, when } from "../../shared/text.ts";
 import { Failure, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
+import { undo } from "../parts/undo.ts";
 import { Changes, Sides, undone } from "./difference.tsx";
 import { type Change, nameOf } from "./history-state.ts";
 
@@ -63,10 +64,12 @@ export function Rollback({
       if (isDrawn()) onDone();
       const { restored, snapshot, commit_id: expect } = back;
       // Where nobody can tell what state the branch has now, nothing is undone by one click.
-      const action = expect
-        ? { label: t("undo"), run: () => undo(repo, branch, { to: snapshot, path, expect }, onMoved) }
-        : undefined;
-      notify(t("rolled", { version: restored }), action);
+      const takeBack = async (expect: string) => {
+        await calls.rollback(repo, branch, { to: snapshot, path, expect });
+        onMoved();
+      };
+      const words = { done: t("rollbackUndone"), late: t("rollbackUndoLate") };
+      notify(t("rolled", { version: restored }), expect ? undo(() => takeBack(expect), words) : undefined);
     } catch (error) {
       setBusy(false);
       const moved = error instanceof Failure && error.status === 412;
@@ -141,16 +144,4 @@ export function Rollback({
       )}
     </Dialog>
   );
-}
-
-/** Takes a rollback back, unless somebody saved since. */
-async function undo(repo: string, branch: string, back: calls.Back, onMoved: () => void) {
-  try {
-    await calls.rollback(repo, branch, back);
-    notify(t("rollbackUndone"));
-    onMoved();
-  } catch (error) {
-    const late = error instanceof Failure && error.status === 412;
-    complain(late ? t("rollbackUndoLate") : wordsOf(error));
-  }
 }

@@ -5,7 +5,7 @@ import { complain } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 
 /** Ends the session, and forgets the drafts: others may use this browser too. */
 async function logOut(account: string): Promise<void> {

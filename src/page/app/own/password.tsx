@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, read, type Schemas } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { say } from "./words.ts";
 
 /** Changes the password of who is logged in; the other sessions end. */

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { t } from "../../shared/text.ts";
 import { API, read, type Schemas } from "../api.ts";
-import { FormDialog } from "../form-dialog.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 
 interface NewTokenProps {
   /** The token to change; null makes one. */

@@ -77,8 +77,3 @@ export async function saveBatch(
   });
   return { snapshot: saved.snapshot, commit: saved.commit_id };
 }
-
-/** Brings the branch back to what it was before, if nobody saved since. */
-export async function takeBack({ repo, branch }: Target, to: string, expect: string): Promise<void> {
-  await read(`${branchPath(repo, branch)}/rollback${query({ to, expect })}`, { method: "POST" });
-}

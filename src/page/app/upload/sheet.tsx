@@ -5,8 +5,10 @@ import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "../api.ts";
+import * as calls from "../calls.ts";
+import { undo } from "../parts/undo.ts";
 import { cut, type Present, type Step, steps, under } from "./plan.ts";
-import { look, type Target, takeBack } from "./send.ts";
+import { look, type Target } from "./send.ts";
 import { type Made, nothingMade, sendAll } from "./series.ts";
 import { isLeftOut, type Picked } from "./walk.ts";
 import { say } from "./words.ts";
@@ -167,21 +169,14 @@ export function UploadSheet(props: SheetProps) {
 }
 
 function finish(props: SheetProps, count: number, { first, commit }: Made): void {
-  const undo = async (snapshot: string, expect: string) => {
-    try {
-      await takeBack(props, snapshot, expect);
-      notify(say("uploadUndone"));
-      props.onChanged();
-    } catch (error) {
-      const late = error instanceof Failure && error.status === 412;
-      complain(late ? say("uploadUndoLate") : wordsOf(error));
-    }
+  const { repo, branch } = props;
+  const takeBack = async (to: string, expect: string) => {
+    await calls.rollback(repo, branch, { to, expect });
+    props.onChanged();
   };
+  const words = { done: say("uploadUndone"), late: say("uploadUndoLate") };
   // Where nobody can tell what state the branch has now, nothing is undone by one click.
-  const can =
-    props.may.rollback && first && commit
-      ? { label: t("undo"), run: () => void undo(first, commit) }
-      : undefined;
+  const can = props.may.rollback && first && commit ? undo(() => takeBack(first, commit), words) : undefined;
   notify(say("uploadDone", { n: count }), can);
   props.onClose();
   props.onChanged();

@@ -1,10 +1,12 @@
 // A dialog with a form: it is sent once at a time, and what the service refuses is said in it.
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { Dialog } from "../shared/dialog.tsx";
-import { Alert } from "../shared/parts.tsx";
-import { t } from "../shared/text.ts";
-import { wordsOf } from "./api.ts";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { useDrawn } from "../../shared/drawn.ts";
+import { complain } from "../../shared/notice.tsx";
+import { Alert } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+import { wordsOf } from "../api.ts";
 
 interface FormDialogProps {
   title: string;
@@ -33,8 +35,14 @@ export function FormDialog({
   onSend,
 }: FormDialogProps) {
   const form = useRef<HTMLFormElement>(null);
+  const isDrawn = useDrawn();
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  // It takes the focus when it can: what cannot be pressed has none.
+  useLayoutEffect(() => {
+    if (danger && ready) button.current!.focus();
+  }, [ready]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (busy) return;
@@ -42,7 +50,10 @@ export function FormDialog({
     try {
       await onSend(new FormData(event.currentTarget as HTMLFormElement));
     } catch (error) {
-      fail(wordsOf(error));
+      const words = wordsOf(error);
+      // What somebody began and closed is not done, and they are to know.
+      if (isDrawn()) fail(words);
+      else complain(words);
       setBusy(false);
     }
   };
@@ -57,8 +68,8 @@ export function FormDialog({
           </button>
           <button
             type="submit"
+            ref={button}
             class={danger ? "button danger" : "button primary"}
-            autofocus={danger}
             disabled={busy || !ready}
           >
             {action}
