@@ -7,6 +7,7 @@ import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
+import { useActs } from "./branch/entry/acts.tsx";
 import { Files } from "./branch/files.tsx";
 import { type Change, type HistoryState, useChange, useHistory } from "./branch/history-state.ts";
 import { Kept } from "./branch/kept.tsx";
@@ -126,6 +127,9 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
         } as Route)
     : undefined;
   const target = useChange(history, route.rollback).change;
+  const { username: account } = session;
+  const where = { repo, branch, head, may, account, onChanged: branches.again };
+  const { acts, sheet } = useActs(at || gone ? null : where);
   const close = () => go({ ...route, rollback: "" }, { replace: true });
   return (
     <div class={`branch pane-${pane}`}>
@@ -134,6 +138,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
         known={known}
         path={path}
         onUpload={able ? drop.choose : undefined}
+        acts={acts}
         onOpen={(file) => {
           go({ screen: "files", repo, branch, path: file, ...(at ? { at } : {}) });
         }}
@@ -159,7 +164,8 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
             head={head}
             gone={gone}
             onGone={onGone}
-            account={session.username}
+            account={account}
+            acts={acts}
             onChanged={branches.again}
             onRestore={back && goBack && (() => goBack(back))}
           />
@@ -170,6 +176,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
       <HistoryPane route={route} history={history} onRollback={goBack} />
       <Tabs pane={pane} setPane={setPane} open={change ?? path?.split("/").at(-1) ?? t("overview")} />
       {drop.over}
+      {sheet}
       {target && may.rollback && (
         <Rollback
           key={target.version}

@@ -2,9 +2,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Editor } from "../editor/host.ts";
 import { Icon } from "../shared/icons.tsx";
+import { Menu } from "../shared/menu.tsx";
 import { Path, Trouble, Waiting } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "./api.ts";
+import { type Acts, EntryItems } from "./branch/entry/acts.tsx";
 import { Bars } from "./file/bars.tsx";
 import { Code } from "./file/code.tsx";
 import { type Drawn, START } from "./file/drawn.ts";
@@ -14,6 +16,7 @@ import { Other } from "./file/other.tsx";
 import { downloadUrl, type Place } from "./file/remote.ts";
 import { AT_START, Status } from "./file/status.tsx";
 import { say } from "./file/words.ts";
+import { setOpened } from "./parts/opened.ts";
 import { takeEntry } from "./route.ts";
 
 export interface FileProps {
@@ -34,6 +37,8 @@ export interface FileProps {
   onGone: () => void;
   /** Whose drafts these are. */
   account: string;
+  /** Null where nothing may be done to files beside saving. */
+  acts: Acts | null;
   /** Something was saved, deleted or undone here: tree, history and head are to be read again. */
   onChanged: () => void;
   /** Opens the sheet that restores this one file as of `at`; absent where there is nothing to go back to. */
@@ -59,7 +64,11 @@ function useOpenFile(props: FileProps, place: Place): [OpenFile, Drawn] {
   }, []);
   useEffect(() => {
     void file.load();
-    return () => file.close();
+    const unset = place.at ? null : setOpened(file);
+    return () => {
+      unset?.();
+      file.close();
+    };
   }, []);
   const known = useRef(props.head);
   useEffect(() => {
@@ -191,10 +200,11 @@ interface HeadProps extends FileProps {
   onSave: () => void;
 }
 
-function Head({ repo, branch, path, at, may, gone, drawn, file, onSave, onRestore }: HeadProps) {
+function Head({ repo, branch, path, at, may, gone, acts, drawn, file, onSave, onRestore }: HeadProps) {
   const { changed, isNew, saving, problems } = drawn;
   const place: Place = { repo, branch, path, at };
   const writes = drawn.phase === "text" && !at && !gone && (may.write || changed);
+  const isThere = !isNew && drawn.phase !== "loading" && drawn.other?.kind !== "none";
   const why = !may.write
     ? say("readOnlyRole")
     : !changed
@@ -217,7 +227,7 @@ function Head({ repo, branch, path, at, may, gone, drawn, file, onSave, onRestor
           </span>
         )}
       </h1>
-      {!isNew && !gone && drawn.phase !== "loading" && drawn.other?.kind !== "none" && (
+      {isThere && !gone && (
         <a
           class="quiet"
           href={downloadUrl(place)}
@@ -257,6 +267,11 @@ function Head({ repo, branch, path, at, may, gone, drawn, file, onSave, onRestor
         >
           {saving ? t("saving") : say("save")}
         </button>
+      )}
+      {acts && isThere && drawn.phase !== "failed" && (
+        <Menu align="right" title={t("moreAbout", { name: path })} label={<Icon of="dots" />}>
+          <EntryItems acts={acts} entry={{ path, folder: false }} />
+        </Menu>
       )}
     </header>
   );

@@ -7,14 +7,32 @@ interface MenuProps {
   title?: string;
   kind?: "quiet" | "crumb";
   align?: "left" | "right";
+  /** Its items lie over what would cut them off, and go when that scrolls. */
+  floating?: boolean;
+  /** Of the button, where the keys come to it by a way of their own. */
+  tabIndex?: number;
   children: ComponentChildren;
 }
 
 const focusable = ".items a, .items button:not(:disabled), .items input";
+/** Between a button and its items. */
+const GAP_PX = 5;
 const isItem = (event: Event) => (event.target as Element).closest("a, button") !== null;
 
+/** Lays the items of a menu below its button, or above where there is no room. */
+function place(menu: HTMLElement): void {
+  const items = menu.querySelector<HTMLElement>(".items")!;
+  const button = menu.getBoundingClientRect();
+  const { width, height } = items.getBoundingClientRect();
+  const below = button.bottom + GAP_PX;
+  const top = below + height <= innerHeight ? below : Math.max(0, button.top - GAP_PX - height);
+  items.style.top = `${top}px`;
+  items.style.left = `${Math.max(GAP_PX, Math.min(button.right - width, innerWidth - width - GAP_PX))}px`;
+}
+
 /** A button with a menu under it: arrows move in it, Escape closes it, a click on an item too. */
-export function Menu({ label, title, kind = "quiet", align = "left", children }: MenuProps) {
+export function Menu(props: MenuProps) {
+  const { label, title, kind = "quiet", align = "left", floating = false, tabIndex, children } = props;
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLSpanElement>(null);
   // Some are there in a narrow window only, and what is not shown takes no focus.
@@ -25,12 +43,17 @@ export function Menu({ label, title, kind = "quiet", align = "left", children }:
   // Before the next key: whoever presses an arrow at once is in the menu.
   useLayoutEffect(() => {
     if (!open) return;
+    if (floating) place(ref.current!);
     items()[0]?.focus();
     const outside = (event: Event) => {
       if (!ref.current?.contains(event.target as Node)) setOpen(false);
     };
     addEventListener("pointerdown", outside);
-    return () => removeEventListener("pointerdown", outside);
+    if (floating) addEventListener("scroll", outside, { capture: true });
+    return () => {
+      removeEventListener("pointerdown", outside);
+      removeEventListener("scroll", outside, { capture: true });
+    };
   }, [open]);
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Escape" && open) {
@@ -54,6 +77,7 @@ export function Menu({ label, title, kind = "quiet", align = "left", children }:
         aria-haspopup="true"
         aria-label={title}
         title={title}
+        tabIndex={tabIndex}
         onClick={() => setOpen(!open)}
       >
         {label}
@@ -62,7 +86,7 @@ export function Menu({ label, title, kind = "quiet", align = "left", children }:
         // biome-ignore lint/a11y/noStaticElementInteractions: it hears the clicks of its items
         // biome-ignore lint/a11y/useKeyWithClickEvents: a key on an item is a click
         <div
-          class={`items ${align}`}
+          class={`items ${floating ? "floating" : align}`}
           onClickCapture={(event) => {
             // Before the item hears of it: a dialog that it opens gives the focus back to what has it now.
             if (isItem(event)) ref.current?.querySelector("button")?.focus();

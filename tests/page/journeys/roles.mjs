@@ -36,7 +36,7 @@ const ofProject = [
   ["", { read: ["Filter files", "Copy"], write: ["Filter files", "Add", "Copy"] }],
   ["&path=a.txt", {
     read: ["Filter files", "Download", "Wrap lines"],
-    write: ["Filter files", "Add", "Download", "Save (off)", "Wrap lines", "Encoding: UTF-8", "Line ends: LF"],
+    write: ["Filter files", "Add", "Download", "Save (off)", "More about a.txt", "Wrap lines", "Encoding: UTF-8", "Line ends: LF"],
   }],
   ["&change=v0002&path=a.txt", {
     read: ["Filter files", "Files as of then"],

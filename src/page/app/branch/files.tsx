@@ -6,6 +6,7 @@ import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
 import { Edge } from "./edge.tsx";
+import type { Acts } from "./entry/acts.tsx";
 import { NewFile } from "./new-file.tsx";
 import { Tree } from "./tree.tsx";
 import { useFilter, useTree } from "./tree-state.ts";
@@ -17,9 +18,10 @@ interface FilesProps {
   onOpen: (path: string) => void;
   /** Absent where nothing can be saved. */
   onUpload?: ((files: FileList | null) => void) | undefined;
+  acts: Acts | null;
 }
 
-export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
+export function Files({ where, known, path, onOpen, onUpload, acts }: FilesProps) {
   const [filter, setFilter] = useState("");
   const [making, make] = useState(false);
   const tree = useTree(where, path);
@@ -83,6 +85,7 @@ export function Files({ where, known, path, onOpen, onUpload }: FilesProps) {
           current={path}
           onOpen={onOpen}
           onToggle={tree.toggle}
+          acts={acts}
         />
       )}
       <div class="foot">

@@ -37,6 +37,7 @@ export function Kept({ session, route, branches, onGone }: KeptProps) {
           gone
           onGone={onGone}
           account={session.username}
+          acts={null}
           onChanged={branches.again}
           onRestore={undefined}
         />

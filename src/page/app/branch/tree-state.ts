@@ -16,6 +16,8 @@ export interface Row {
   folder: boolean;
   open: boolean;
   size: number | undefined;
+  /** Of a file. */
+  etag: string | undefined;
   /** Of an open folder: how many entries it has, undefined until all came. */
   count: number | undefined;
   failed: boolean;
@@ -135,6 +137,7 @@ function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
         folder,
         open: isOpen,
         size: entry.size,
+        etag: entry.etag,
         count: inside?.folder?.whole ? inside.folder.entries.length : undefined,
         failed: Boolean(inside?.error),
       });
@@ -201,6 +204,6 @@ export function useFilter({ repo, branch, at, head }: Where, filter: string): Fo
 }
 
 function fileRow(entry: Entry): Row {
-  const { path, name, size } = entry;
-  return { path, name, size, depth: 0, folder: false, open: false, count: undefined, failed: false };
+  const { path, name, size, etag } = entry;
+  return { path, name, size, etag, depth: 0, folder: false, open: false, count: undefined, failed: false };
 }

@@ -1,9 +1,9 @@
 // The files of a state. Only the rows in sight are in the document, so that a folder of 100,000 entries scrolls
 // as one of ten does.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "../../shared/icons.tsx";
-import { Path } from "../../shared/parts.tsx";
-import { number, size, t } from "../../shared/text.ts";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { size, t } from "../../shared/text.ts";
+import type { Act, Acts } from "./entry/acts.tsx";
+import { Line, RowMenu } from "./tree-line.tsx";
 import type { Row } from "./tree-state.ts";
 
 const ROW_PX = 26;
@@ -18,7 +18,13 @@ interface TreeProps {
   current: string | undefined;
   onOpen: (path: string) => void;
   onToggle: (path: string, open?: boolean) => void;
+  /** Null where nothing may be done to files and folders. */
+  acts: Acts | null;
 }
+
+// By the way that the event takes: an item goes with its menu before the row hears of the click.
+const isOfMenu = (event: Event): boolean =>
+  event.composedPath().some((node) => node instanceof Element && node.matches(".menu"));
 
 const place = (top: number, indent: number) => (row: HTMLElement | null) => {
   if (!row) return;
@@ -26,7 +32,8 @@ const place = (top: number, indent: number) => (row: HTMLElement | null) => {
   row.style.paddingInlineStart = `${indent}px`;
 };
 
-export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
+export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps) {
+  const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -73,6 +80,18 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
   useLayoutEffect(() => {
     if (moves > 0) box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
   }, [moves]);
+  // Nor do those after a row that others take away, as its own deletion does.
+  const held = useRef<Element | null>(null);
+  const at = useRef(focused);
+  useLayoutEffect(() => {
+    const was = at.current;
+    at.current = focused;
+    if (!held.current || held.current.isConnected) return;
+    held.current = null;
+    // One that was scrolled out of sight is still there.
+    const isThere = rows[focused]?.path === wanted;
+    if (!isThere && document.activeElement === document.body) move(was);
+  });
   const act = (row: Row) => (row.folder ? onToggle(row.path) : onOpen(row.path));
   const outOf = (row: Row) => {
     if (row.folder && row.open) return onToggle(row.path, false);
@@ -96,6 +115,7 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
       if (rows[index]!.name.toLowerCase().startsWith(word)) return move(index);
     }
   };
+  const begin = (act: Act) => (row: Row) => acts?.can(act, row.folder) && acts.begin(act, row);
   const pageOf = Math.max(1, Math.floor(height / ROW_PX) - 1);
   const keys: Record<string, (row: Row) => void> = {
     ArrowDown: () => move(focused + 1),
@@ -106,12 +126,14 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
     End: () => move(rows.length - 1),
     PageDown: () => move(focused + pageOf),
     PageUp: () => move(focused - pageOf),
+    F2: begin("move"),
+    Delete: begin("remove"),
     Enter: act,
     " ": act,
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[focused];
-    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!row || isOfMenu(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = keys[event.key];
     if (key) key(row);
     else if (event.key.length === 1 && event.key !== "[" && event.key !== "]" && event.key !== "?")
@@ -127,6 +149,15 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
       aria-label={t("files")}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
       onKeyDown={onKeyDown}
+      onFocusCapture={(event) => {
+        held.current = event.target as Element;
+      }}
+      onBlurCapture={({ target }) => {
+        // A row that goes loses the focus as well.
+        queueMicrotask(() => {
+          if (held.current === target && held.current?.isConnected) held.current = null;
+        });
+      }}
     >
       <div
         class="rows"
@@ -143,6 +174,7 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
               key={row.path}
               class={row.path === current ? "row current" : "row"}
               role="treeitem"
+              aria-labelledby={`${id}-${index}`}
               aria-level={row.depth + 1}
               aria-expanded={row.folder ? row.open : undefined}
               aria-selected={row.path === current}
@@ -151,42 +183,21 @@ export function Tree({ rows, found, current, onOpen, onToggle }: TreeProps) {
               tabIndex={index === focused ? 0 : -1}
               title={row.folder || row.size === undefined ? row.path : `${row.path} · ${size(row.size)}`}
               ref={place(index * ROW_PX, 8 + row.depth * 14)}
-              onClick={() => {
+              onFocusCapture={() => setFocus(row.path)}
+              onClick={(event) => {
+                if (isOfMenu(event)) return;
                 setFocus(row.path);
                 act(row);
               }}
             >
-              <Line row={row} found={found} />
+              <span class="line" id={`${id}-${index}`}>
+                <Line row={row} found={found} />
+              </span>
+              {acts && <RowMenu row={row} acts={acts} tabIndex={index === focused ? 0 : -1} />}
             </div>
           );
         })}
       </div>
     </div>
-  );
-}
-
-function Line({ row, found }: { row: Row; found: boolean }) {
-  if (!row.folder) {
-    const extension = row.name.slice(row.name.lastIndexOf(".") + 1).toLowerCase();
-    return (
-      <>
-        {!found && <span class="turn" />}
-        <span class={`kind ${/^[a-z]+$/.test(extension) ? extension : ""}`} />
-        <span class="name">{found ? <Path path={row.path} /> : row.name}</span>
-      </>
-    );
-  }
-  const waits = row.open && row.count === undefined && !row.failed;
-  return (
-    <>
-      <span class={row.open ? "turn open" : "turn"}>
-        <Icon of="chevron" />
-      </span>
-      <Icon of="folder" />
-      <span class="name">{row.name}</span>
-      {row.failed && <Icon of="warn" title={t("folderFailed")} />}
-      {waits && <span class="busy" />}
-      {row.count !== undefined && <span class="count">{number(row.count)}</span>}
-    </>
   );
 }

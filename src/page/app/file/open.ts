@@ -23,13 +23,27 @@ import { type Base, versionOfBase } from "./work.ts";
 
 export class OpenFile extends Following {
   private saveAgain = false;
+  private isReleased = false;
   private readonly stopListening: () => void;
 
-  constructor(place: Place, key: DraftKey, owner: Owner) {
+  constructor(
+    place: Place,
+    readonly key: DraftKey,
+    owner: Owner,
+  ) {
     super(place, key, owner);
     this.stopListening = onReach((reachable) => {
       if (reachable && this.drawn.trouble?.kind === "offline" && !this.drawn.saving) void this.save();
     });
+  }
+
+  get etag(): string | null {
+    return this.work.base.etag;
+  }
+
+  release(): void {
+    this.isReleased = true;
+    this.work.drafts?.cancel();
   }
 
   override close(): void {
@@ -78,7 +92,9 @@ export class OpenFile extends Following {
 
   /** Whether somebody would miss what is on the screen. */
   isPrecious(): boolean {
-    return this.drawn.phase === "text" && this.work.editor !== null && this.work.isPrecious(this.drawn);
+    const { phase } = this.drawn;
+    if (this.isReleased || phase !== "text" || this.work.editor === null) return false;
+    return this.work.isPrecious(this.drawn);
   }
 
   /** Says of a file that is no longer on the screen, where its state would be told, that it waits to be saved. */

@@ -9,6 +9,8 @@ const keys: [string[], Key][] = [
   [["Ctrl S"], "keySave"],
   [["Ctrl F"], "keySearch"],
   [["[", "]"], "keyOlder"],
+  [["F2"], "keyMove"],
+  [["Delete"], "keyDelete"],
   [["Ctrl Enter"], "keySubmit"],
   [["Esc"], "keyClose"],
   [["?"], "keyHelp"],

@@ -1,0 +1,72 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { notify } from "../../../shared/notice.tsx";
+import { t } from "../../../shared/text.ts";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { openedIn } from "../../parts/opened.ts";
+import { undo } from "../../parts/undo.ts";
+import type { SheetProps } from "./acts.tsx";
+import { follow } from "./along.ts";
+import { checkPath } from "./path-check.ts";
+import { type Condition, move } from "./send.ts";
+import { say } from "./words.ts";
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
+
+/** Asks for another path of a file or a folder. */
+export function MoveEntry({ where, entry, onClose }: SheetProps) {
+  const { repo, branch, head, account, onChanged } = where;
+  const { path, folder } = entry;
+  const place = { account, repo, branch, path };
+  const [etag] = useState(() => openedIn(place)?.etag ?? entry.etag);
+  const [isTyped] = useState(() => openedIn(place)?.isPrecious() ?? false);
+  const [wanted, setWanted] = useState(path);
+  const field = useRef<HTMLInputElement>(null);
+  // The name, as most often that is to be another; without what tells the kind of a file.
+  useLayoutEffect(() => {
+    const begin = path.lastIndexOf("/") + 1;
+    const dot = path.lastIndexOf(".");
+    field.current!.setSelectionRange(begin, !folder && dot > begin ? dot : path.length);
+  }, []);
+  const to = wanted.trim();
+  const send = async () => {
+    await checkPath(repo, branch, to, entry);
+    const after = await move(where, entry, to, { etag, commit: head }).catch((error) => {
+      // What there is now is to be seen before another try.
+      onChanged();
+      throw error;
+    });
+    const moveBack = async (condition: Condition) => {
+      await move(where, { ...entry, path: to }, path, condition);
+      await follow({ ...place, path: to }, path);
+      onChanged();
+    };
+    onClose();
+    await follow(place, to);
+    onChanged();
+    const words = { done: say("movedBack", { path }), late: say("undoLate") };
+    notify(say("isMoved", { path: to }), after ? undo(() => moveBack(after), words) : undefined);
+  };
+  return (
+    <FormDialog
+      title={say(folder ? "moveFolderTitle" : "moveFileTitle")}
+      lead={say("moveLead")}
+      action={say(folderOf(to) === folderOf(path) ? "renameIt" : "moveIt")}
+      ready={to !== "" && to !== path}
+      onClose={onClose}
+      onSend={send}
+    >
+      <label>
+        {t("path")}
+        <input
+          ref={field}
+          required
+          autofocus
+          spellcheck={false}
+          value={wanted}
+          onInput={(event) => setWanted(event.currentTarget.value)}
+        />
+      </label>
+      {isTyped && <p class="hint">{say("typedGoes")}</p>}
+    </FormDialog>
+  );
+}

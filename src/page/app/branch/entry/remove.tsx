@@ -1,0 +1,79 @@
+import { useState } from "preact/hooks";
+import { countDrafts } from "../../../shared/drafts/places.ts";
+import { Icon } from "../../../shared/icons.tsx";
+import { useLoaded } from "../../../shared/load.ts";
+import { notify } from "../../../shared/notice.tsx";
+import { Path, Trouble, Waiting } from "../../../shared/parts.tsx";
+import { t } from "../../../shared/text.ts";
+import { wordsOf } from "../../api.ts";
+import * as calls from "../../calls.ts";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { openedIn } from "../../parts/opened.ts";
+import { undo } from "../../parts/undo.ts";
+import type { SheetProps } from "./acts.tsx";
+import { leave } from "./along.ts";
+import { countFiles, remove } from "./send.ts";
+import { say } from "./words.ts";
+
+/** Asks before a file or a folder is deleted: tells what goes, and what stays. */
+export function RemoveEntry({ where, entry, onClose }: SheetProps) {
+  const { repo, branch, head, may, account, onChanged } = where;
+  const { path, folder } = entry;
+  const place = { account, repo, branch, path };
+  // That of what they have seen, and not of what others save while the question is asked.
+  const [etag] = useState(() => openedIn(place)?.etag ?? entry.etag);
+  const [isTyped] = useState(() => openedIn(place)?.isPrecious() ?? false);
+  // With the commit that it is deleted at: whoever saved before is seen, whoever saves after is in the way.
+  const told = useLoaded([head], async (signal) => {
+    const files = folder ? await countFiles(where, path, signal) : { files: 1, more: false };
+    return { ...files, head, drafts: Math.max(isTyped ? 1 : 0, await countDrafts(place)) };
+  });
+  const known = told.value;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const send = async () => {
+    const at = known?.head ?? head;
+    const { snapshot, commit_id: expect } = await remove(where, { ...entry, etag }, at).catch((error) => {
+      // What there is now is to be seen before another try.
+      onChanged();
+      throw error;
+    });
+    const takeBack = async (commit: string) => {
+      await calls.rollback(repo, branch, { to: snapshot, path: [path], expect: commit });
+      onChanged();
+    };
+    onClose();
+    await leave(place);
+    onChanged();
+    const words = { done: say("isBack", { path }), late: say("undoLate") };
+    // Where nobody can tell what state the branch has now, nothing is undone by one click.
+    const back = may.rollback && expect ? undo(() => takeBack(expect), words) : undefined;
+    notify(say("isDeleted", { path }), back);
+  };
+  return (
+    <FormDialog
+      danger
+      title={say(folder ? "deleteFolderTitle" : "deleteFileTitle", { name })}
+      lead={say("deleteLead")}
+      action={folder && known && !known.more ? say("deleteFiles", { n: known.files }) : say("deleteIt")}
+      ready={!folder || known !== null}
+      onClose={onClose}
+      onSend={send}
+    >
+      <p class="subject">
+        <Icon of={folder ? "folder" : "file"} />
+        <Path path={path} />
+        {folder && known && (
+          <span class="sub">
+            {known.more ? say("moreFiles", { n: known.files }) : t("fileCount", { n: known.files })}
+          </span>
+        )}
+      </p>
+      {folder &&
+        !known &&
+        (told.error ? <Trouble words={wordsOf(told.error)} onAgain={told.again} /> : <Waiting />)}
+      {known !== null && known.drafts > 0 && (
+        <p class="in-the-way">{folder ? say("typedIn", { n: known.drafts }) : say("typed")}</p>
+      )}
+    </FormDialog>
+  );
+}

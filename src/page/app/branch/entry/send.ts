@@ -1,0 +1,94 @@
+// What is asked of the service to delete files and folders, and to give them other paths.
+import { branchPath, Failure, query, read, type Schemas, send, statePath } from "../../api.ts";
+import { deleteFile } from "../../file/remote.ts";
+import { explained, type Refusals } from "../../parts/refusals.ts";
+import type { Entry, Where } from "./acts.tsx";
+import { say } from "./words.ts";
+
+type Place = Pick<Where, "repo" | "branch">;
+type Action = Schemas["BatchAction"];
+
+/** Most entries of a folder that are counted. */
+const COUNTED_MAX = 1000;
+
+export interface Count {
+  files: number;
+  /** There are more. */
+  more: boolean;
+}
+
+/** How many files lie in a folder and in those below it. */
+export async function countFiles({ repo, branch }: Place, path: string, signal: AbortSignal): Promise<Count> {
+  const asked = query({ path, recursive: true, limit: COUNTED_MAX });
+  const answer = await send(`${statePath(repo, branch)}/tree${asked}`, { signal });
+  const entries: Schemas["AdminTreeEntry"][] = await answer.json();
+  return {
+    files: entries.filter((entry) => entry.type === "blob").length,
+    more: answer.headers.has("Link"),
+  };
+}
+
+/** Makes one change that is made only while the branch is at this commit, or without a word about that. */
+function batch({ repo, branch }: Place, action: Action, commit: string | null, message?: string) {
+  return read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch`, {
+    method: "POST",
+    json: { actions: [action], ...(message ? { message } : {}) },
+    headers: commit ? { "If-Match": `"${commit}"` } : {},
+  });
+}
+
+/** Why a change is refused whose condition does not hold. */
+const late = (words: string): Refusals => [[/./, () => words]];
+
+async function explainedBy<T>(change: Promise<T>, refusals: Refusals, ifLate: string): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    const isLate = error instanceof Failure && error.status === 412;
+    throw explained(error, isLate ? late(ifLate) : refusals);
+  }
+}
+
+type Deleted = Pick<Schemas["DeletedFile"], "snapshot" | "commit_id">;
+
+const goneRefusals: Refusals = [[/^404 File |: the file does not exist/, () => say("goneMeanwhile")]];
+
+/** Deletes a file that has this tag, or a folder while the branch is at this commit. */
+export function remove(place: Place, { path, folder, etag }: Entry, commit: string) {
+  if (folder) {
+    const change = batch(place, { action: "delete", file_path: path }, commit);
+    return explainedBy<Deleted>(change, goneRefusals, say("folderLate"));
+  }
+  return explainedBy<Deleted>(deleteFile({ ...place, path }, etag ?? "*"), goneRefusals, say("fileLate"));
+}
+
+const moveRefusals: Refusals = [
+  ...goneRefusals,
+  [/: a (?:file|folder) exists at the new path already/, () => say("takenMeanwhile")],
+  [/"(?<path>[^"]+)" is a file, not a folder/, ({ path = "" }) => say("belowFile", { path })],
+  [/"(?<path>[^"]+)" is a folder, not a file/, () => say("takenMeanwhile")],
+  [/ moves too much in folders/, () => say("tooMuch")],
+  [/: it is longer than|: it has more than/, () => say("tooLong")],
+];
+
+/** What a move must find: the tag of a file, or the commit of a folder's branch. */
+export interface Condition {
+  etag?: string | undefined;
+  commit?: string | undefined;
+}
+
+/** Gives a file or a folder another path, and tells what the way back must find. */
+export async function move(
+  place: Place,
+  { path, folder }: Entry,
+  to: string,
+  { etag, commit }: Condition,
+): Promise<Condition | null> {
+  const tag = !folder && etag ? { if_match: etag } : {};
+  const action: Action = { action: "move", file_path: to, previous_path: path, ...tag };
+  const change = batch(place, action, folder ? (commit ?? null) : null, `${path} → ${to}`);
+  const done = await explainedBy(change, moveRefusals, say(folder ? "folderMoveLate" : "fileMoveLate"));
+  const after = folder ? done.commit_id : done.etags[to];
+  if (!after) return null;
+  return folder ? { commit: after } : { etag: after };
+}
