@@ -151,6 +151,10 @@ export async function seed(base, password) {
   await first.send("DELETE", file(REPO, "main", "templates/invoice.html"));
   await first.send("PUT", file(REPO, "main", "config/prices.xml"), prices("USD", true));
   await first.send("PUT", `${file(REPO, "main", "settings/обмен.ini")}?message=${encodeURIComponent("more time for the night run")}`, windows1251("[Обмен]\r\nТаймаут=30\r\n"));
+  await admin.json("POST", `${project("nordwind/pos.erp")}/branches`, { name: "release/2025" });
+  await admin.send("DELETE", branch("nordwind/pos.erp", "release/2025"));
+  await admin.json("POST", `${api}/projects`, { name: "nordwind/old-shop", type: "erp" });
+  await admin.send("DELETE", project("nordwind/old-shop.erp"));
   const tokens = [
     { name: "1C production, msk-1", repos: [REPO], fingerprint_required: true, expires_at: null },
     { name: "POS terminals", repos: ["nordwind/pos.erp"], expires_at: new Date(Date.now() + 11 * 86_400_000).toISOString() },

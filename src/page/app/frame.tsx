@@ -24,11 +24,12 @@ import { TokensScreen } from "./tokens.tsx";
 import { OpenUpload, type Upload } from "./upload/open.tsx";
 
 const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.AccountsScreen), asScreen);
+const DeletedScreen = lazy(() => import("./deleted.tsx").then((part) => part.DeletedScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
 
 function title(route: Route): string {
   const { screen } = route;
-  const place = t(screen === "tokens" || screen === "accounts" || screen === "service" ? screen : "projects");
+  const place = t(screen === "files" || screen === "compare" ? "projects" : screen);
   const names = [route.path?.split("/").at(-1), route.branch, route.repo || place, "siteconf"];
   return names.filter(Boolean).join(" · ");
 }
@@ -104,6 +105,8 @@ function Inside({
         <TokensScreen route={route} projects={projects} />
       ) : route.screen === "accounts" ? (
         <AccountsScreen session={session} route={route} onRights={onRights} />
+      ) : route.screen === "deleted" ? (
+        <DeletedScreen session={session} projects={projects} />
       ) : route.screen === "service" ? (
         <ServiceScreen session={session} />
       ) : route.screen === "compare" && known ? (
@@ -146,6 +149,7 @@ function commandsOf(
     ["box", "projects", () => go({ screen: "projects" })],
     ["key", "tokens", () => go({ screen: "tokens" })],
     ["key", "newToken", () => go({ screen: "tokens", new: "1" })],
+    ["trash", "deleted", () => go({ screen: "deleted" })],
     ["lock", "changePassword", () => onOwn("password")],
     ["clock", "sessions", () => onOwn("sessions")],
   ];

@@ -6,6 +6,7 @@ import { t } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import * as calls from "./calls.ts";
 import { FormDialog } from "./parts/form-dialog.tsx";
+import { namedIn, ProjectFields } from "./parts/project-fields.tsx";
 import { address, go } from "./route.ts";
 
 type Project = Schemas["Project"];
@@ -60,6 +61,9 @@ export function ProjectsScreen({ session, projects }: ProjectsProps) {
           />
         </label>
         <span class="grow" />
+        <a class="quiet" href={address({ screen: "deleted" })}>
+          {t("deleted")}
+        </a>
         {list?.length ? add : null}
       </header>
       {!list ? (
@@ -147,7 +151,8 @@ function Row({ project }: { project: Project }) {
 
 function NewProject({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const send = async (fields: FormData) => {
-    const project = await calls.createProject(String(fields.get("name")), String(fields.get("type")));
+    const { name, type } = namedIn(fields);
+    const project = await calls.createProject(name, type);
     await calls.createBranch(project.repo_id, "main");
     onDone();
     onClose();
@@ -161,14 +166,7 @@ function NewProject({ onClose, onDone }: { onClose: () => void; onDone: () => vo
       onClose={onClose}
       onSend={send}
     >
-      <label>
-        {t("name")}
-        <input name="name" required autofocus maxLength={100} placeholder="acme/shop" />
-      </label>
-      <label>
-        {t("type")}
-        <input name="type" required defaultValue="erp" pattern="[a-z0-9][a-z0-9_\-]*" maxLength={32} />
-      </label>
+      <ProjectFields />
     </FormDialog>
   );
 }

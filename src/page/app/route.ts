@@ -3,7 +3,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 export const BASE = "/site-builder/";
-const screens = ["projects", "files", "compare", "tokens", "accounts", "service"] as const;
+const screens = ["projects", "files", "compare", "tokens", "accounts", "service", "deleted"] as const;
 export type Screen = (typeof screens)[number];
 
 /** What the query may say. */

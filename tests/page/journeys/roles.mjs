@@ -61,7 +61,7 @@ async function items(page, button) {
   return found;
 }
 
-async function inProject(person, repo, right) {
+async function inProject(person, repo, right, manages) {
   const { page } = person;
   for (const [query, shown] of ofProject) {
     await person.go(`/site-builder/files/${repo}?branch=main${query}`);
@@ -71,7 +71,11 @@ async function inProject(person, repo, right) {
   await soon(() => controls(page, SCREEN), right === none ? ["Try again"] : ["From", "Swap the two", "To", "Close", "a.txt"]);
   if (right === none) return;
   const branches = page.locator(".crumbs .menu").last().locator("button").first();
-  await soon(() => items(page, branches), right === write ? ["main", "New branch"] : ["main"]);
+  await soon(() => items(page, branches), right === write ? ["main", "New branch", "Rename branch…", "Delete branch…"] : ["main"]);
+  const projects = page.locator(".crumbs .menu").first().locator("button").first();
+  // Projects are there by their ids; the rest is what is done to this one.
+  const done = async () => (await items(page, projects)).filter((item) => !item.includes("/"));
+  await soon(done, [...(manages ? ["Rename project…"] : []), ...(right === write ? ["Delete project…"] : [])]);
   if (right === read) return;
   await person.go(`/site-builder/files/${repo}?branch=main`);
   await soon(() => items(page, page.getByRole("button", { name: "Add", exact: true })), ["New file", "Upload files"]);
@@ -95,7 +99,7 @@ async function outside(person, { root = false }, name) {
     await soon(commands, root || !/accou|servi/.test(word) ? found : []);
   }
   await page.keyboard.press("Escape");
-  await soon(() => controls(page, SCREEN), ["Filter by name", "New project"]);
+  await soon(() => controls(page, SCREEN), ["Filter by name", "Deleted", "New project"]);
   await person.go("/site-builder/tokens");
   await soon(() => controls(page, SCREEN), ["New token"]);
   await soon(() => items(page, page.getByRole("button", { name: "More about mine" })), ["Edit the token", "Revoke"]);
@@ -131,5 +135,5 @@ export default roles.map((one) => [`each control that ${one.role} is shown`, asy
       body: JSON.stringify({ name: "mine", repos: ["*"], expires_at: null }),
     }));
   await outside(person, one, name);
-  for (const repo of [GROUP, PUBLIC]) await inProject(person, repo, one[repo]);
+  for (const repo of [GROUP, PUBLIC]) await inProject(person, repo, one[repo], one.root === true);
 }]);

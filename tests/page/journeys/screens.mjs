@@ -15,6 +15,19 @@ const ofOwn = (at) => async ({ page }) => {
   await page.locator("header.top .items button").nth(at).click();
 };
 
+/** Opens the menu of the open file, and takes the item at this place. */
+const ofFile = (at) => async ({ page }) => {
+  await page.locator(".filehead .menu > button").click();
+  await page.locator(".items button").nth(at).click();
+};
+/** Opens the menu of the project, or of the branch, and takes the last item but so many. */
+const ofCrumb = (crumb, last) => async ({ page }) => {
+  await page.locator(".branch, main").first().waitFor();
+  await page.locator(".crumbs .menu > button").nth(crumb).click();
+  await page.locator(".items .acts .danger").waitFor();
+  await page.locator(".items button").nth(-1 - last).click();
+};
+
 /** Name, address, what stands there once it is whole, and what is done there to come to that. */
 const screens = [
   ["projects", "", "table.list"],
@@ -24,6 +37,13 @@ const screens = [
   ["then", `${files}&at=v0003`, ".strip"],
   ["rollback", `${files}&change=v0006&rollback=v0006`, "dialog .labels"],
   ["compare", `compare/${REPO}?branch=main&from=v0002&path=rules/скидки.xml`, ".labels"],
+  ["move", `${files}&path=config/prices.xml`, "dialog input", ofFile(0)],
+  ["remove file", `${files}&path=config/prices.xml`, "dialog .subject", ofFile(1)],
+  ["rename branch", files, "dialog input", ofCrumb(1, 1)],
+  ["delete branch", files, "dialog .points", ofCrumb(1, 0)],
+  ["rename project", files, "dialog input", ofCrumb(0, 1)],
+  ["delete project", files, "dialog .points", ofCrumb(0, 0)],
+  ["deleted", "deleted", "table.deleted"],
   ["tokens", "tokens", "table.tokens"],
   ["new token", "tokens?new=1", "dialog .picks"],
   ["accounts", "accounts", "table.accounts"],

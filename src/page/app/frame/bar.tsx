@@ -2,16 +2,16 @@ import { useEffect, useState } from "preact/hooks";
 import { Icon, Mark } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
 import { Menu } from "../../shared/menu.tsx";
-import { Copy, Who } from "../../shared/parts.tsx";
+import { Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
-import { NewBranch } from "../branch/new-branch.tsx";
 import { address, BASE, type Route } from "../route.ts";
+import { Crumbs } from "./crumbs.tsx";
 import { health } from "./health.ts";
 import type { OwnPart } from "./own.tsx";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
-interface BarProps {
+export interface BarProps {
   session: Schemas["Session"];
   route: Route;
   project: Schemas["Project"] | null;
@@ -83,80 +83,6 @@ function Health() {
   const words = ms ? t("healthy", { n: ms }) : t("unhealthy");
   if (ms === undefined) return <span class="health" />;
   return <span class={ms ? "health ok" : "health bad"} role="img" aria-label={words} title={words} />;
-}
-
-function Crumbs({ route, project, projects, branches }: BarProps) {
-  const [making, make] = useState(false);
-  const branch = branches.value?.find((one) => one.name === route.branch);
-  const from = branch && route.at ? `${branch.name}@${route.at}` : branch?.name;
-  return (
-    <nav class="crumbs" aria-label={t("branches")}>
-      <Menu
-        kind="crumb"
-        label={
-          <>
-            <b>{route.repo}</b>
-            <Icon of="down" />
-          </>
-        }
-      >
-        {projects.value?.map((one) => (
-          <a
-            key={one.id}
-            href={address({ screen: "files", repo: one.repo_id })}
-            aria-current={one.repo_id === route.repo ? "true" : undefined}
-          >
-            {one.repo_id}
-          </a>
-        ))}
-      </Menu>
-      <span class="slash">/</span>
-      <Menu
-        kind="crumb"
-        label={
-          <>
-            <Icon of="branch" />
-            <span class="name">{route.branch ?? "…"}</span>
-            <Icon of="down" />
-          </>
-        }
-      >
-        {branches.value?.map((one) => (
-          <a
-            key={one.name}
-            href={address({ screen: "files", repo: route.repo, branch: one.name })}
-            aria-current={one.name === route.branch ? "true" : undefined}
-          >
-            {one.name}
-            <span class="dim">{t("fileCount", { n: one.files })}</span>
-          </a>
-        ))}
-        {project?.permissions.write && (
-          <>
-            <hr />
-            <button type="button" onClick={() => make(true)}>
-              <Icon of="plus" />
-              {t("newBranch")}
-            </button>
-          </>
-        )}
-      </Menu>
-      {branch && (
-        <span class="digest" title={t("digest")}>
-          <code>{branch.commit.short_id}</code>
-          <Copy text={branch.commit.short_id} />
-        </span>
-      )}
-      {making && (
-        <NewBranch
-          repo={route.repo}
-          {...(from ? { from } : {})}
-          onClose={() => make(false)}
-          onDone={branches.again}
-        />
-      )}
-    </nav>
-  );
 }
 
 const themeNames: Record<Theme, Key> = { "": "themeAuto", light: "themeLight", dark: "themeDark" };

@@ -114,6 +114,11 @@ export const frame: Translation<typeof english, Russian> = {
   newProjectHint:
     "Латинские буквы, цифры, “_”, “-” и “.”; косая черта создаёт группы. Ветка будет называться main.",
   newBranch: "Новая ветка",
+  renameBranch: "Переименовать ветку…",
+  deleteBranch: "Удалить ветку…",
+  renameProject: "Переименовать проект…",
+  deleteProject: "Удалить проект…",
+  deleted: "Удалённое",
   newBranchHint: "Она начнётся с файлов {from}.",
   digest: "Дайджест содержимого: когда он меняется, клиенты загружают заново",
   noBranch: "Веток пока нет",

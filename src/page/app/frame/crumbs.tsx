@@ -1,0 +1,89 @@
+// Where we are: the project and its branch, each with a menu of the others and of what can be done to this one.
+import { useState } from "preact/hooks";
+import { Icon } from "../../shared/icons.tsx";
+import { Menu } from "../../shared/menu.tsx";
+import { Copy } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
+import { NewBranch } from "../branch/new-branch.tsx";
+import { useNamedActs } from "../named/acts.tsx";
+import { address } from "../route.ts";
+import type { BarProps } from "./bar.tsx";
+
+export function Crumbs({ session, route, project, projects, branches }: BarProps) {
+  const [making, make] = useState(false);
+  const { items, sheet } = useNamedActs(session, route, project, projects, branches);
+  const branch = branches.value?.find((one) => one.name === route.branch);
+  const from = branch && route.at ? `${branch.name}@${route.at}` : branch?.name;
+  return (
+    <nav class="crumbs" aria-label={t("branches")}>
+      <Menu
+        kind="crumb"
+        label={
+          <>
+            <b>{route.repo}</b>
+            <Icon of="down" />
+          </>
+        }
+      >
+        {projects.value?.map((one) => (
+          <a
+            key={one.id}
+            href={address({ screen: "files", repo: one.repo_id })}
+            aria-current={one.repo_id === route.repo ? "true" : undefined}
+          >
+            {one.repo_id}
+          </a>
+        ))}
+        {items.project}
+      </Menu>
+      <span class="slash">/</span>
+      <Menu
+        kind="crumb"
+        label={
+          <>
+            <Icon of="branch" />
+            <span class="name">{route.branch ?? "…"}</span>
+            <Icon of="down" />
+          </>
+        }
+      >
+        {branches.value?.map((one) => (
+          <a
+            key={one.name}
+            href={address({ screen: "files", repo: route.repo, branch: one.name })}
+            aria-current={one.name === route.branch ? "true" : undefined}
+          >
+            {one.name}
+            <span class="dim">{t("fileCount", { n: one.files })}</span>
+          </a>
+        ))}
+        {(project?.permissions.write || items.branch) && (
+          <div class="acts">
+            {project?.permissions.write && (
+              <button type="button" onClick={() => make(true)}>
+                <Icon of="plus" />
+                {t("newBranch")}
+              </button>
+            )}
+            {items.branch}
+          </div>
+        )}
+      </Menu>
+      {branch && (
+        <span class="digest" title={t("digest")}>
+          <code>{branch.commit.short_id}</code>
+          <Copy text={branch.commit.short_id} />
+        </span>
+      )}
+      {sheet}
+      {making && (
+        <NewBranch
+          repo={route.repo}
+          {...(from ? { from } : {})}
+          onClose={() => make(false)}
+          onDone={branches.again}
+        />
+      )}
+    </nav>
+  );
+}

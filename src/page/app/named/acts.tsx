@@ -1,0 +1,104 @@
+// What is done to a branch or a project as such: it gets another name, or is deleted. The dialogs are fetched when one is
+// first opened.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Dialog } from "../../shared/dialog.tsx";
+import { Icon } from "../../shared/icons.tsx";
+import type { Loaded } from "../../shared/load.ts";
+import { type Key, t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
+import { lazy } from "../frame/lazy.tsx";
+import type { Route } from "../route.ts";
+
+type Branches = Loaded<Schemas["AdminBranch"][]>;
+type Projects = Loaded<Schemas["Project"][]>;
+
+export interface SheetProps {
+  session: Schemas["Session"];
+  /** The project itself, or that of the branch. */
+  project: Schemas["Project"];
+  branch: Schemas["AdminBranch"] | null;
+  projects: Projects;
+  branches: Branches;
+  onClose: () => void;
+}
+
+export interface BranchSheetProps extends SheetProps {
+  branch: Schemas["AdminBranch"];
+}
+
+const acts = ["renameBranch", "deleteBranch", "renameProject", "deleteProject"] as const;
+type Act = (typeof acts)[number];
+
+const around = (title: Key) => (inside: ComponentChildren, props: { onClose: () => void }) => (
+  <Dialog title={t(title)} onClose={props.onClose}>
+    {inside}
+  </Dialog>
+);
+const RenameBranch = lazy<BranchSheetProps>(
+  () => import("./branch.tsx").then((part) => part.RenameBranch),
+  around("renameBranch"),
+);
+const DeleteBranch = lazy<BranchSheetProps>(
+  () => import("./branch.tsx").then((part) => part.DeleteBranch),
+  around("deleteBranch"),
+);
+const RenameProject = lazy<SheetProps>(
+  () => import("./project.tsx").then((part) => part.RenameProject),
+  around("renameProject"),
+);
+const DeleteProject = lazy<SheetProps>(
+  () => import("./project.tsx").then((part) => part.DeleteProject),
+  around("deleteProject"),
+);
+
+/** The items of the two menus, where the service would not refuse them, and the dialog of what is being done. */
+export function useNamedActs(
+  session: Schemas["Session"],
+  route: Route,
+  project: Schemas["Project"] | null,
+  projects: Projects,
+  branches: Branches,
+) {
+  const [doing, begin] = useState<{ act: Act; of: string } | null>(null);
+  const branch = branches.value?.find((one) => one.name === route.branch) ?? null;
+  const item = (act: Act, of: string, isDanger = false) => (
+    <button type="button" class={isDanger ? "danger" : ""} onClick={() => begin({ act, of })}>
+      <Icon of={isDanger ? "trash" : "edit"} />
+      {t(act)}
+    </button>
+  );
+  const may = branch?.permissions;
+  const mayAll = project?.permissions;
+  const items = {
+    branch: project && branch && (may?.rollback || may?.delete) && (
+      <>
+        {may.rollback && item("renameBranch", branch.name)}
+        {may.delete && item("deleteBranch", branch.name, true)}
+      </>
+    ),
+    project: project && (mayAll?.manage || mayAll?.delete) && (
+      <div class="acts">
+        {mayAll.manage && item("renameProject", project.repo_id)}
+        {mayAll.delete && item("deleteProject", project.repo_id, true)}
+      </div>
+    ),
+  };
+  // Whoever has gone elsewhere meanwhile does nothing to what is there.
+  const isOfBranch = doing?.act === "renameBranch" || doing?.act === "deleteBranch";
+  const isHere = doing?.of === (isOfBranch ? branch?.name : project?.repo_id);
+  const props = project &&
+    doing &&
+    isHere && { session, project, projects, branches, onClose: () => begin(null) };
+  const sheet =
+    !props || !doing ? null : doing.act === "renameProject" ? (
+      <RenameProject {...props} branch={branch} />
+    ) : doing.act === "deleteProject" ? (
+      <DeleteProject {...props} branch={branch} />
+    ) : !branch ? null : doing.act === "renameBranch" ? (
+      <RenameBranch {...props} branch={branch} />
+    ) : (
+      <DeleteBranch {...props} branch={branch} />
+    );
+  return { items, sheet };
+}
