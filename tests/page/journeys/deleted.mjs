@@ -90,6 +90,16 @@ export default [
     await crumb(page, BRANCH).click();
     await page.locator(".items").getByRole("link", { name: "main" }).click();
     await page.locator(".moment.save").waitFor();
+    // Nor does it take the place of what others made since; where it is, is told.
+    person.expected.push(/400/);
+    await act(page, BRANCH, "Delete branch…");
+    await confirm();
+    await soon(() => names(world, repo), ["dev"]);
+    await world.admin.json("POST", `${project(repo)}/branches`, { name: "main" });
+    await undo(page);
+    const refused = page.locator(".toast.bad", { hasText: "There is a branch of this name already." });
+    await refused.getByRole("button", { name: "Deleted" }).click();
+    await row(page, repo).getByRole("button", { name: "Restore main" }).waitFor();
   }],
 
   ["a project is renamed with all that was typed in it, and back", async (world) => {
@@ -235,6 +245,15 @@ export default [
     same(await fits(), true, "what was deleted");
     await person.go(open(repo, "config/a-rather-long-name-of-a-file-2026.xml"));
     await editor(person);
+    for (const at of [PROJECT, BRANCH]) {
+      await crumb(page, at).click();
+      await page.locator(".items .acts").waitFor();
+      same(await page.locator(".items").evaluate((items) => {
+        const { left, right } = items.getBoundingClientRect();
+        return left >= 0 && right <= innerWidth;
+      }), true, "menu");
+      await page.keyboard.press("Escape");
+    }
     const tab = () => page.locator(".tabs button").first().click();
     const dots = page.locator(".row", { hasText: "2026" }).getByRole("button", { name: "More about" });
     for (const [name, begin] of [

@@ -57,6 +57,7 @@ export default [
     same(await paths(world, repo), ["b.txt"]);
     await heading(page, repo).waitFor();
     same(new URL(page.url()).searchParams.get("path"), null);
+    same(await page.evaluate(() => document.activeElement.id), "main");
     await row(page, "config").waitFor({ state: "detached" });
     await page.locator(".moment.delete", { hasText: "a.txt" }).waitFor();
     await undo(page);

@@ -9,7 +9,7 @@ import { go } from "../route.ts";
 import type { BranchSheetProps } from "./acts.tsx";
 import { follow, isHere } from "./along.ts";
 import * as calls from "./calls.ts";
-import { Restorable } from "./restorable.tsx";
+import { Restorable, toDeleted } from "./restorable.tsx";
 import { say } from "./words.ts";
 
 export function RenameBranch({ session, project, branch, projects, branches, onClose }: BranchSheetProps) {
@@ -30,7 +30,7 @@ export function RenameBranch({ session, project, branch, projects, branches, onC
   const send = async () => {
     await rename(name, to);
     onClose();
-    const words = { done: say("branchIsAgain", { name }), late: "" };
+    const words = { done: say("branchIsAgain", { name }) };
     notify(
       say("branchIs", { name: to }),
       undo(() => rename(to, name), words),
@@ -78,7 +78,7 @@ export function DeleteBranch({ session, project, branch, projects, branches, onC
       throw new Failure(400, say("branchLate"));
     }
     const restore = async () => {
-      await calls.restoreBranch(repo, name);
+      await calls.restoreBranch(repo, name, session.username);
       branches.again();
       projects.again();
     };
@@ -87,7 +87,7 @@ export function DeleteBranch({ session, project, branch, projects, branches, onC
     branches.set(branches.value?.filter((one) => one.name !== name) ?? []);
     branches.again();
     projects.again();
-    const words = { done: say("isRestored", { name }), late: "" };
+    const words = { done: say("isRestored", { name }), otherwise: toDeleted };
     notify(say("isDeleted", { name }), project.permissions.manage ? undo(restore, words) : undefined);
   };
   return (

@@ -67,10 +67,10 @@ export const restore = (id: string, as?: string) =>
     forbidden,
   );
 
-/** Restores the branch that was deleted last of those that had this name. */
-export async function restoreBranch(repo: string, branch: string): Promise<void> {
+/** Restores the branch that an account deleted last of those that had this name. */
+export async function restoreBranch(repo: string, branch: string, by: string): Promise<void> {
   const { list } = await deleted();
-  const found = list.find((one) => one.repo_id === repo && one.branch === branch);
+  const found = list.find((one) => one.repo_id === repo && one.branch === branch && one.deleted_by === by);
   if (!found) throw new Failure(400, say("notDeleted"));
   await restore(found.id);
 }

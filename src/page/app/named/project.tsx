@@ -8,7 +8,7 @@ import { go } from "../route.ts";
 import type { SheetProps } from "./acts.tsx";
 import { follow, isHere } from "./along.ts";
 import * as calls from "./calls.ts";
-import { Restorable } from "./restorable.tsx";
+import { Restorable, toDeleted } from "./restorable.tsx";
 import { say } from "./words.ts";
 
 export function RenameProject({ session, project, projects, onClose }: SheetProps) {
@@ -26,7 +26,7 @@ export function RenameProject({ session, project, projects, onClose }: SheetProp
     const next = await rename(repo, namedIn(fields));
     onClose();
     if (next === repo) return;
-    const words = { done: say("projectIsAgain", { name: repo }), late: "" };
+    const words = { done: say("projectIsAgain", { name: repo }) };
     notify(
       say("projectIs", { name: next }),
       undo(() => rename(next, { name, type }), words),
@@ -61,7 +61,7 @@ export function DeleteProject({ session, project, projects, onClose }: SheetProp
     projects.set(projects.value?.filter((one) => one.id !== id) ?? []);
     if (isHere({ account: session.username, repo: name })) go({ screen: "projects" }, { replace: true });
     projects.again();
-    const words = { done: say("isRestored", { name }), late: "" };
+    const words = { done: say("isRestored", { name }), otherwise: toDeleted };
     notify(say("isDeleted", { name }), project.permissions.manage ? undo(restore, words) : undefined);
   };
   return (

@@ -1,9 +1,12 @@
 import { countDrafts } from "../../shared/drafts/places.ts";
 import { useLoaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
-import { address } from "../route.ts";
+import { address, go } from "../route.ts";
 import type { SheetProps } from "./acts.tsx";
 import { say } from "./words.ts";
+
+/** Leads to where it can be restored by another name. */
+export const toDeleted = { label: t("deleted"), run: () => go({ screen: "deleted" }) };
 
 /** What stays of a branch or a project that is about to be deleted: who can restore it, and what was typed in it. */
 export function Restorable({ session, project, branch, onClose }: Omit<SheetProps, "projects" | "branches">) {

@@ -7,7 +7,9 @@ interface Words {
   /** What is said when it is done. */
   done: string;
   /** What is said where others have changed since what it would take back. */
-  late: string;
+  late?: string;
+  /** What can be done where it is refused. */
+  otherwise?: Action;
 }
 
 /** Takes something back, and tells how that ends. */
@@ -18,7 +20,7 @@ export function undo(take: () => Promise<unknown>, words: Words): Action {
       notify(words.done);
     } catch (error) {
       const isLate = error instanceof Failure && error.status === 412;
-      complain(isLate ? words.late : wordsOf(error));
+      complain((isLate && words.late) || wordsOf(error), words.otherwise);
     }
   };
   return { label: t("undo"), run: () => void run() };

@@ -14,15 +14,19 @@ function restOf({ repo, branch, path }: Place): string | null {
   return isIn ? route.path.slice(path.length) : null;
 }
 
+/** Goes there in the place of what is not there any more; the keys that were in it stay in the main part. */
+function replace(to: { repo: string; branch: string; path?: string }): void {
+  const main = document.getElementById("main");
+  if (main?.contains(document.activeElement)) main.focus();
+  go({ screen: "files", ...to }, { replace: true });
+}
+
 /** What was typed here goes with what it was typed into; whoever looks at that comes to the branch. */
 export async function leave(place: Place): Promise<void> {
   openedIn(place)?.release();
   await dropDrafts(place);
   const { repo = "", branch = "" } = place;
-  if (restOf(place) === null) return;
-  go({ screen: "files", repo, branch }, { replace: true });
-  // What had the focus is not there any more.
-  document.getElementById("main")?.focus();
+  if (restOf(place) !== null) replace({ repo, branch });
 }
 
 /** What was typed here, and whoever looks at it, goes along to another path. */
@@ -31,5 +35,5 @@ export async function follow(from: Place, path: string): Promise<void> {
   openedIn(from)?.release();
   const rest = restOf(from);
   const { repo = "", branch = "" } = from;
-  if (rest !== null) go({ screen: "files", repo, branch, path: path + rest }, { replace: true });
+  if (rest !== null) replace({ repo, branch, path: path + rest });
 }
