@@ -27,9 +27,6 @@ export interface BranchSheetProps extends SheetProps {
   branch: Schemas["AdminBranch"];
 }
 
-const acts = ["renameBranch", "deleteBranch", "renameProject", "deleteProject"] as const;
-type Act = (typeof acts)[number];
-
 const around = (title: Key) => (inside: ComponentChildren, props: { onClose: () => void }) => (
   <Dialog title={t(title)} onClose={props.onClose}>
     {inside}
@@ -51,6 +48,21 @@ const DeleteProject = lazy<SheetProps>(
   () => import("./project.tsx").then((part) => part.DeleteProject),
   around("deleteProject"),
 );
+
+const ofBranch = { renameBranch: RenameBranch, deleteBranch: DeleteBranch };
+const ofProject = { renameProject: RenameProject, deleteProject: DeleteProject };
+type Act = keyof typeof ofBranch | keyof typeof ofProject;
+const isOfBranch = (act: Act): act is keyof typeof ofBranch => Object.hasOwn(ofBranch, act);
+
+function Doing({ act, ...props }: SheetProps & { act: Act }) {
+  if (!isOfBranch(act)) {
+    const Sheet = ofProject[act];
+    return <Sheet {...props} />;
+  }
+  const { branch } = props;
+  const Sheet = ofBranch[act];
+  return branch && <Sheet {...props} branch={branch} />;
+}
 
 /** The items of the two menus, where the service would not refuse them, and the dialog of what is being done. */
 export function useNamedActs(
@@ -85,20 +97,8 @@ export function useNamedActs(
     ),
   };
   // Whoever has gone elsewhere meanwhile does nothing to what is there.
-  const isOfBranch = doing?.act === "renameBranch" || doing?.act === "deleteBranch";
-  const isHere = doing?.of === (isOfBranch ? branch?.name : project?.repo_id);
-  const props = project &&
-    doing &&
-    isHere && { session, project, projects, branches, onClose: () => begin(null) };
-  const sheet =
-    !props || !doing ? null : doing.act === "renameProject" ? (
-      <RenameProject {...props} branch={branch} />
-    ) : doing.act === "deleteProject" ? (
-      <DeleteProject {...props} branch={branch} />
-    ) : !branch ? null : doing.act === "renameBranch" ? (
-      <RenameBranch {...props} branch={branch} />
-    ) : (
-      <DeleteBranch {...props} branch={branch} />
-    );
+  const isHere = doing?.of === (doing && isOfBranch(doing.act) ? branch?.name : project?.repo_id);
+  const props = { session, branch, projects, branches, onClose: () => begin(null) };
+  const sheet = doing && isHere && project && <Doing {...props} act={doing.act} project={project} />;
   return { items, sheet };
 }

@@ -9,9 +9,13 @@ export function isHere({ repo, branch }: DraftPlace): boolean {
   return route.repo === repo && (branch === undefined || route.branch === branch);
 }
 
-/** What was typed here, and whoever looks at it, goes along to another name. */
-export async function follow(from: DraftPlace, to: DraftPlace): Promise<void> {
+/**
+ * What was typed here, and whoever looks at it, goes along to another name. `list` has the lists say it, at the same
+ * moment: between the two there would be nothing of that name to show.
+ */
+export async function follow(from: DraftPlace, to: DraftPlace, list: () => void): Promise<void> {
   await moveDrafts(from, to);
+  list();
   if (!isHere(from)) return;
   openedIn(from)?.release();
   const { repo = "", branch } = to;

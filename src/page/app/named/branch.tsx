@@ -21,8 +21,9 @@ export function RenameBranch({ session, project, branch, projects, branches, onC
   const rename = async (from: string, next: string) => {
     const renamed = await calls.renameBranch(repo, from, next);
     const others = branches.value?.filter((one) => one.name !== from && one.name !== next) ?? [];
-    branches.set([...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1)));
-    await follow({ account, repo, branch: from }, { account, repo, branch: next });
+    const list = [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const place = { account, repo };
+    await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.set(list));
     // Which one is the default may be another now.
     branches.again();
     projects.again();

@@ -18,8 +18,8 @@ export function RenameProject({ session, project, projects, onClose }: SheetProp
     const renamed = await calls.renameProject(from, to.name, to.type);
     const { repo_id: next } = renamed;
     const others = projects.value?.filter((one) => one.repo_id !== from && one.repo_id !== next) ?? [];
-    projects.set([...others, renamed].sort((a, b) => (a.repo_id < b.repo_id ? -1 : 1)));
-    await follow({ account, repo: from }, { account, repo: next });
+    const list = [...others, renamed].sort((a, b) => (a.repo_id < b.repo_id ? -1 : 1));
+    await follow({ account, repo: from }, { account, repo: next }, () => projects.set(list));
     return next;
   };
   const send = async (fields: FormData) => {
