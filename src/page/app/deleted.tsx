@@ -1,5 +1,5 @@
 // What was deleted and can still be brought back: branches and projects.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
 import { Behind, Empty, Trouble, Waiting } from "../shared/parts.tsx";
@@ -53,6 +53,11 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
   const { pages, error, more, leaveOut, again } = useDeleted();
   const [asking, ask] = useState<calls.Deleted | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
+  const [restored, count] = useState(0);
+  useLayoutEffect(() => {
+    // The button that was pressed has gone with its row.
+    if (restored > 0 && document.activeElement === document.body) document.getElementById("main")?.focus();
+  }, [restored]);
   const restore = async (one: calls.Deleted, as?: string) => {
     const there = await calls.restore(one.id, as);
     leaveOut(one.id);
@@ -65,6 +70,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
     setBusy(one.id);
     try {
       await restore(one);
+      count(restored + 1);
     } catch (error) {
       if (error instanceof calls.Taken) ask(one);
       else {
@@ -109,6 +115,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
           onSend={async (as) => {
             await restore(asking, as);
             ask(null);
+            count(restored + 1);
           }}
         />
       )}

@@ -186,6 +186,7 @@ export default [
     await row(page, gone).getByRole("button", { name: `Restore ${gone}` }).click();
     await page.getByText(`${gone} is back`).waitFor();
     same(await isThere(world, gone), true);
+    await soon(() => page.evaluate(() => document.activeElement.id), "main");
     await page.locator(".toast", { hasText: gone }).getByRole("button", { name: "Open it" }).click();
     await soon(() => place(page), [`files/${gone}`, "main", null]);
   }],

@@ -124,6 +124,27 @@ export default [
     same(await paths(world, repo), ["f/a.txt", "f/g/b.txt", "f/late.txt", "f2/c.txt"]);
   }],
 
+  ["a file that is no text, and one that was found, are deleted, too", async (world) => {
+    const repo = await newProject(world.admin, "remove/other", { "deep/in/x.bin": "\u0000\u0001", "deep/in/y.txt": "y" });
+    const person = await world.at(open(repo, "deep/in/x.bin"));
+    const { page } = person;
+    person.expected.push(/404/);
+    await page.getByText("Not text").waitFor();
+    await ofFile(page, "deep/in/x.bin", "Delete…");
+    await confirm(page);
+    await page.getByText("Deleted deep/in/x.bin").waitFor();
+    await page.getByLabel("Filter files").fill("y.txt");
+    const found = page.locator(".row", { hasText: "deep/in/y.txt" });
+    await found.waitFor();
+    await found.getByRole("button", { name: "More about deep/in/y.txt" }).focus();
+    await keys(person, "Enter");
+    await page.locator(".items").getByRole("button", { name: "Delete…" }).click();
+    await confirm(page);
+    await page.getByText("Deleted deep/in/y.txt").waitFor();
+    same(await paths(world, repo), []);
+    await page.getByText("Nothing matches “y.txt”").waitFor();
+  }],
+
   ["a deletion is not taken back over what others saved since", async (world) => {
     const repo = await newProject(world.admin, "remove/since", { "a.txt": "a\n", "b.txt": "b\n" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

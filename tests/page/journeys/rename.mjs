@@ -167,7 +167,7 @@ export default [
     await begin(page, "a.txt");
     await meanwhile(() => put(world, repo, "b.txt", "theirs\n"));
     await to(page, "b.txt");
-    await dialog(page).getByRole("alert").getByText("Somebody has just put something at this path.").waitFor();
+    await dialog(page).getByRole("alert").getByText("Somebody has put something at this path meanwhile.").waitFor();
     same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a\n", "theirs\n"]);
     await meanwhile(() => put(world, repo, "a.txt", "newer\n"));
     await to(page, "x.txt");
@@ -188,7 +188,7 @@ export default [
     await page.getByText("It is h now").waitFor();
     await put(world, repo, "h/c.txt", "theirs\n");
     await undo(page);
-    await page.getByText("Somebody saved in this branch meanwhile").or(page.getByText("Somebody saved since.")).first().waitFor();
+    await page.locator(".toast.bad").getByText("Somebody saved since.").waitFor();
     same(await paths(world, repo), ["a.txt", "b.txt", "h/c.txt", "h/late.txt"]);
   }],
 

@@ -30,20 +30,21 @@ export function MoveEntry({ where, entry, onClose }: SheetProps) {
   const to = wanted.trim();
   const send = async () => {
     await checkPath(repo, branch, to, entry);
-    const after = await move(where, entry, to, { etag, commit: head }).catch((error) => {
+    const late = say(folder ? "folderMoveLate" : "fileMoveLate");
+    const after = await move(where, entry, to, { etag, commit: head }, late).catch((error) => {
       // What there is now is to be seen before another try.
       onChanged();
       throw error;
     });
     const moveBack = async (condition: Condition) => {
-      await move(where, { ...entry, path: to }, path, condition);
+      await move(where, { ...entry, path: to }, path, condition, say("undoLate"));
       await follow({ ...place, path: to }, path);
       onChanged();
     };
     onClose();
     await follow(place, to);
     onChanged();
-    const words = { done: say("movedBack", { path }), late: say("undoLate") };
+    const words = { done: say("movedBack", { path }) };
     notify(say("isMoved", { path: to }), after ? undo(() => moveBack(after), words) : undefined);
   };
   return (

@@ -38,14 +38,14 @@ function batch({ repo, branch }: Place, action: Action, commit: string | null, m
 }
 
 /** Why a change is refused whose condition does not hold. */
-const late = (words: string): Refusals => [[/./, () => words]];
+const allAs = (words: string): Refusals => [[/./, () => words]];
 
 async function explainedBy<T>(change: Promise<T>, refusals: Refusals, ifLate: string): Promise<T> {
   try {
     return await change;
   } catch (error) {
     const isLate = error instanceof Failure && error.status === 412;
-    throw explained(error, isLate ? late(ifLate) : refusals);
+    throw explained(error, isLate ? allAs(ifLate) : refusals);
   }
 }
 
@@ -77,17 +77,21 @@ export interface Condition {
   commit?: string | undefined;
 }
 
-/** Gives a file or a folder another path, and tells what the way back must find. */
+/**
+ * Gives a file or a folder another path, and tells what the way back must find. `late` is what is said where this did
+ * not find it.
+ */
 export async function move(
   place: Place,
   { path, folder }: Entry,
   to: string,
   { etag, commit }: Condition,
+  late: string,
 ): Promise<Condition | null> {
   const tag = !folder && etag ? { if_match: etag } : {};
   const action: Action = { action: "move", file_path: to, previous_path: path, ...tag };
   const change = batch(place, action, folder ? (commit ?? null) : null, `${path} → ${to}`);
-  const done = await explainedBy(change, moveRefusals, say(folder ? "folderMoveLate" : "fileMoveLate"));
+  const done = await explainedBy(change, moveRefusals, late);
   const after = folder ? done.commit_id : done.etags[to];
   if (!after) return null;
   return folder ? { commit: after } : { etag: after };

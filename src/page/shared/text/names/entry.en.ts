@@ -27,7 +27,7 @@ export const entry = {
   moveIt: "Move",
   isMoved: "It is {path} now",
   movedBack: "It is {path} again",
-  takenMeanwhile: "Somebody has just put something at this path. Choose another.",
+  takenMeanwhile: "Somebody has put something at this path meanwhile.",
   belowFile: "“{path}” is a file: nothing can be below it.",
   goneMeanwhile: "It is not there any more: somebody deleted or moved it.",
   tooMuch: "The folder is too large to be moved to a longer path at once. Move the folders in it one by one.",

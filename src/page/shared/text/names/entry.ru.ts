@@ -41,7 +41,7 @@ export const entry: Translation<typeof english, Russian> = {
   moveIt: "Переместить",
   isMoved: "Теперь это {path}",
   movedBack: "Это снова {path}",
-  takenMeanwhile: "По этому пути только что кто-то что-то сохранил. Выберите другой.",
+  takenMeanwhile: "По этому пути кто-то тем временем что-то сохранил.",
   belowFile: "“{path}” — файл: под ним ничего не может быть.",
   goneMeanwhile: "Этого больше нет: кто-то удалил это или переместил.",
   tooMuch:
