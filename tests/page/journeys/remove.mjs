@@ -252,6 +252,28 @@ export default [
     await page.locator(".keys").getByText("F2").waitFor();
   }],
 
+  ["who has lost the role while the question is asked is told, and nothing is done", async (world) => {
+    const repo = await newProject(world.admin, "remove/lost", { "a.txt": "a\n" });
+    const [name, role] = ["losing", "ROLE_SITEBUILDER_USER__remove"];
+    const roles = "/site-builder/api/accounts";
+    await world.admin.json("POST", roles, { name, password: PASSWORD, roles: [role] });
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/403/);
+    await person.login(name, PASSWORD, open(repo, "a.txt"));
+    await editor(person);
+    await ofFile(page, "a.txt", "Delete…");
+    await dialog(page).getByRole("button", { name: "Delete", exact: true }).waitFor();
+    // What may be done is not heard of before it is tried.
+    await person.route("**/branches", (route) => route.abort());
+    await person.route("**/events", (route) => route.abort());
+    await world.admin.send("DELETE", `${roles}/${name}/roles/${role}`);
+    person.expected.push(/failed:/, /ERR_FAILED/);
+    await confirm(page);
+    await dialog(page).getByRole("alert").getByText("Your role does not allow this").waitFor();
+    same(await paths(world, repo), ["a.txt"]);
+  }],
+
   ["who may only read is offered nothing of it, nor is anybody in a snapshot", async (world) => {
     const repo = await newProject(world.admin, "remove/roles", { "a.txt": "a\n" }, { "a.txt": "b\n" });
     const reader = await world.somebody();
