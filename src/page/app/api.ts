@@ -46,12 +46,17 @@ export function wordsOf(error: unknown): string {
   return error instanceof Failure ? error.words : String(error);
 }
 
+/** What carries a request; rejects where nothing answers. */
+export type Carry = (path: string, init: RequestInit) => Promise<Response>;
+
 export interface Options {
   method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   json?: unknown;
   body?: BodyInit;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** Without it `fetch`. */
+  carry?: Carry | undefined;
   /** A refusal for want of a session is the caller's to deal with. */
   quiet?: boolean;
   /** The account that this is done for, one of several requests; without it whoever is logged in. */
@@ -139,7 +144,7 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
   const timer = setInterval(() => tellSlow(), SLOW_MS);
   let answer: Response;
   try {
-    answer = await fetch(path, {
+    answer = await (options.carry ?? fetch)(path, {
       method,
       headers,
       credentials: "same-origin",

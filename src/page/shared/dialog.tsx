@@ -12,13 +12,25 @@ interface DialogProps {
   wide?: boolean;
   /** Only its own buttons close it. */
   fixed?: boolean;
+  /** What Escape does where only its own buttons close it. */
+  onEscape?: (() => void) | undefined;
   onClose: () => void;
   /** What `Ctrl Enter` does. */
   onSubmit?: (() => void) | undefined;
 }
 
 /** A sheet over the screen. What was focused before is focused again when it closes. */
-export function Dialog({ title, lead, children, foot, wide, fixed, onClose, onSubmit }: DialogProps) {
+export function Dialog({
+  title,
+  lead,
+  children,
+  foot,
+  wide,
+  fixed,
+  onEscape,
+  onClose,
+  onSubmit,
+}: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
   // Before the next key: whoever types at once types into it.
@@ -35,7 +47,10 @@ export function Dialog({ title, lead, children, foot, wide, fixed, onClose, onSu
       submit.current?.();
     }
     // A browser closes a dialog at the second Escape whatever `cancel` says.
-    if (event.key === "Escape" && fixed) event.preventDefault();
+    if (event.key === "Escape" && fixed) {
+      event.preventDefault();
+      onEscape?.();
+    }
   };
   return (
     <dialog

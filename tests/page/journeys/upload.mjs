@@ -133,6 +133,67 @@ export default [
     same(left.map((entry) => entry.path), ["a.txt"]);
   }],
 
+  ["an upload tells how far it is, asks before the page is closed, and can be stopped and taken back", async (world) => {
+    const repo = await newProject(world.admin, "acme/stopped", { "a.txt": "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    // A batch takes one file here.
+    await person.route("**/user/session", async (route) => {
+      const response = await route.fetch();
+      const session = await response.json();
+      session.limits.batch_actions_max = 1;
+      await route.fulfill({ response, json: session });
+    });
+    await page.reload();
+    await drop(page, { "a.txt": "new\n", "b.txt": "b".repeat(4_000_000) });
+    await page.unrouteAll();
+    const sheet = page.getByRole("dialog", { name: "Add 2 files" });
+    await sheet.getByText("1 new · 1 replaced").waitFor();
+    const network = await person.context.newCDPSession(page);
+    const slow = (bytes) => network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: bytes });
+    await network.send("Network.enable");
+    await slow(400_000);
+    await sheet.getByRole("button", { name: "Save 2 files" }).click();
+    const progress = sheet.getByRole("progressbar");
+    await progress.waitFor();
+    await page.waitForFunction(() => {
+      const { value, max } = document.querySelector("progress");
+      return value > 100_000 && value < max && max > 4_000_000;
+    });
+    same(/^[\d.]+ .B of 3.8 MB sent$/.test(await sheet.locator(".flow .sub").innerText()), true);
+    same(await person.accessibility(), []);
+    await person.shot("upload under way");
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    const question = await asked;
+    same(question.type(), "beforeunload");
+    await question.dismiss();
+    await page.keyboard.press("Escape");
+    const told = sheet.getByRole("alert");
+    await told.getByText("Stopped. 1 of 2 saves are made. 1 file is not saved.").waitFor();
+    await sheet.getByText("1 new · 0 replaced").waitFor();
+    await person.shot("upload stopped");
+    same(await text(world, repo, "a.txt"), "new\n");
+    await slow(-1);
+    await told.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("The files are as they were before").waitFor();
+    same(await text(world, repo, "a.txt"), "old\n");
+    // What the network swallows is told of, and can be given up.
+    await person.route("**/batch*", () => undefined);
+    await drop(page, { "c.txt": "c\n" });
+    const one = page.getByRole("dialog", { name: "Add 1 file" });
+    await page.clock.install();
+    await one.getByRole("button", { name: "Save 1 file" }).click();
+    await progress.or(one.getByRole("progressbar")).waitFor();
+    await page.clock.fastForward(7000);
+    await one.getByRole("alert").getByText("Nothing has gone out for some seconds").waitFor();
+    await person.shot("upload hangs");
+    await one.getByRole("button", { name: "Cancel" }).click();
+    await one.getByRole("alert").getByText("Stopped. Nothing was saved.").waitFor();
+    await page.keyboard.press("Escape");
+    await one.waitFor({ state: "detached" });
+  }],
+
   ["what is there is asked for once a folder is typed, and again where it could not be seen", async (world) => {
     const repo = await newProject(world.admin, "acme/unseen", { "a.txt": "old\n" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

@@ -1,5 +1,5 @@
 // What an upload asks of the service.
-import { branchPath, Failure, filePath, query, read, type Schemas, statePath } from "../api.ts";
+import { branchPath, type Carry, Failure, filePath, query, read, type Schemas, statePath } from "../api.ts";
 import type { Present, Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 
@@ -43,6 +43,12 @@ export interface Target {
   as?: string | null;
 }
 
+/** How what is asked gets to the service. */
+export interface Way {
+  signal: AbortSignal;
+  carry?: Carry;
+}
+
 /** What came of a save: the snapshot before it, and the state after it where that was told. */
 export interface Done {
   snapshot: string;
@@ -50,12 +56,19 @@ export interface Done {
 }
 
 /** Saves one file, if what it replaces is what was looked at. */
-export async function saveFile({ repo, branch, as }: Target, step: Step, message: string): Promise<Done> {
+export async function saveFile(
+  { repo, branch, as }: Target,
+  step: Step,
+  message: string,
+  { signal, carry }: Way,
+): Promise<Done> {
   const { path, file, etag } = step;
   const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
   const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
     method: "PUT",
     as,
+    signal,
+    carry,
     body: file,
     headers: { "Content-Type": "application/octet-stream", ...condition },
   });
@@ -68,10 +81,13 @@ export async function saveBatch(
   files: Step[],
   commit: string,
   message: string,
+  { signal, carry }: Way,
 ): Promise<Done> {
   const saved = await read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch${query({ message })}`, {
     method: "POST",
     as,
+    signal,
+    carry,
     body: tar(files),
     headers: { "Content-Type": "application/x-tar", "If-Match": `"${commit}"` },
   });

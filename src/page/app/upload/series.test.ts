@@ -35,8 +35,8 @@ const picked = ["a", "large", "b"].map((path) => ({
 }));
 // Each batch takes one of the two small files, and none the large one.
 const saves = cut(steps(picked, "", looked), { entries: 1, bytes: 5120 });
-const send = (made = nothingMade()) =>
-  sendAll(target, saves, looked, "", made, () => undefined).then(() => ({
+const send = (made = nothingMade(), signal = new AbortController().signal) =>
+  sendAll(target, saves, looked, "", made, { signal, onNext: () => undefined }).then(() => ({
     saves: made.saves,
     first: made.first,
     commit: made.commit,

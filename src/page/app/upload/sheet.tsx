@@ -1,14 +1,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { useDrawn } from "../../shared/drawn.ts";
-import { complain, notify } from "../../shared/notice.tsx";
+import { type Action, complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { Failure, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
-import { cut, type Present, type Step, steps, under } from "./plan.ts";
-import { look, type Target } from "./send.ts";
+import { carrying, Flow } from "./carry.ts";
+import { cut, type Save, type Step, steps, under } from "./plan.ts";
+import { usePresent } from "./present.ts";
+import { Progress, Still } from "./progress.tsx";
+import type { Target } from "./send.ts";
 import { type Made, nothingMade, sendAll } from "./series.ts";
 import { isLeftOut, type Picked } from "./walk.ts";
 import { say } from "./words.ts";
@@ -32,58 +35,30 @@ export interface SheetProps extends UploadTarget {
 /** Rows that are drawn; of more only the number is told. */
 const ROWS_MAX = 300;
 
-/** A folder's name is looked for once it has been typed, in milliseconds after the last key. */
-const PAUSE = 250;
-
-/** What is there of the paths; null while it is asked for. It is asked again when the branch has moved on. */
-function usePresent(props: SheetProps, files: Picked[], folder: string, turn: number) {
-  const [present, set] = useState<Present | null>(null);
-  const [failed, fail] = useState("");
-  const seen = useRef(folder);
-  useEffect(() => {
-    const abort = new AbortController();
-    const { signal } = abort;
-    set(null);
-    fail("");
-    const ask = () => {
-      const paths = files.map((one) => under(folder, one.path));
-      look(props, paths, signal).then(
-        (found) => !signal.aborted && set(found),
-        (error) => !signal.aborted && fail(wordsOf(error)),
-      );
-    };
-    const timer = setTimeout(ask, seen.current === folder ? 0 : PAUSE);
-    seen.current = folder;
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [folder, turn]);
-  return { present, failed };
-}
-
 /** What will be new and what will be replaced, under which folder, and why: one look before anything is saved. */
 export function UploadSheet(props: SheetProps) {
   const { picked, limits, isHere, onClose } = props;
   const isDrawn = useDrawn();
   const files = picked.filter((one) => !isLeftOut(one.path));
   const leftOut = picked.length - files.length;
-  const [folder, setFolder] = useState(() =>
+  const [typed, setFolder] = useState(() =>
     // A folder brings its own.
     picked.some((one) => one.path.includes("/")) ? "" : props.folder,
   );
+  const folder = typed.trim();
   const [message, setMessage] = useState("");
   const [turn, setTurn] = useState(0);
-  const [at, setAt] = useState<number | null>(null);
+  const [running, run] = useState<Running | null>(null);
   const [failed, fail] = useState("");
-  const { present, failed: unseen } = usePresent(props, files, folder, turn);
+  const { present, failed: unseen, again } = usePresent(props, files, folder, turn);
   // After a try that ended half-way only the rest is to be saved.
   const made = useRef(nothingMade()).current;
   const rest = files.filter((one) => !made.paths.has(under(folder, one.path)));
   const plan = present ? steps(rest, folder, present) : null;
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
   const total = made.saves + saves.length;
-  const busy = at !== null;
+  const busy = running !== null;
+  useAsking(busy);
   // Whoever goes elsewhere before it has begun wants none.
   useEffect(() => {
     if (!isHere && !busy) onClose();
@@ -91,42 +66,57 @@ export function UploadSheet(props: SheetProps) {
   const start = async () => {
     if (!present || busy || saves.length === 0) return;
     fail("");
+    const flow = new Flow(saves);
+    const abort = new AbortController();
+    const { signal } = abort;
+    run({ flow, stop: () => abort.abort() });
+    const way = {
+      signal,
+      carry: carrying((bytes) => flow.sent(bytes)),
+      onNext: (save: Save) => flow.begin(save),
+    };
     try {
-      await sendAll(props, saves, present, message.trim(), made, () => setAt(made.saves));
+      await sendAll(props, saves, present, message.trim(), made, way);
       finish(props, files.length, made);
     } catch (error) {
-      setAt(null);
-      const moved = error instanceof Failure && error.status === 412;
-      const words = moved ? say("uploadMoved") : wordsOf(error);
-      const why = made.saves > 0 ? `${say("uploadPart", { n: made.saves, of: total })} ${words}` : words;
+      run(null);
+      const left = files.length - made.paths.size;
+      const why = whyOf(error, { stopped: signal.aborted, whole: flow.whole, made: made.saves, total, left });
       if (isDrawn()) fail(why);
       else complain(say("uploadFailed", { branch: props.branch, why }));
       if (made.saves > 0) props.onChanged();
       setTurn(turn + 1);
     }
   };
+  const back = undoOf(props, made);
+  const takeAllBack = () => {
+    onClose();
+    back?.run();
+  };
   return (
     <Dialog
       title={say("uploadTitle", { n: files.length })}
       lead={total > 1 ? say("uploadSaves", { n: total }) : say("uploadLead")}
       fixed={busy}
+      onEscape={running?.stop}
       onClose={onClose}
       onSubmit={() => void start()}
       foot={
         <>
-          {busy && (
-            <progress class="grow" max={total} value={at} aria-label={t("saving")}>
-              {at}
-            </progress>
+          {running ? (
+            <Progress flow={running.flow} />
+          ) : (
+            <span class="grow sub">{leftOut > 0 && say("uploadLeftOut", { n: leftOut })}</span>
           )}
-          {!busy && <span class="grow sub">{leftOut > 0 && say("uploadLeftOut", { n: leftOut })}</span>}
-          <button type="button" class="button" onClick={onClose} disabled={busy}>
-            {t("cancel")}
+          <button type="button" class="button" onClick={running?.stop ?? onClose}>
+            {t(!running && made.saves > 0 ? "close" : "cancel")}
           </button>
           <button
             type="button"
             class="button primary"
-            disabled={!plan || busy || files.length === 0}
+            disabled={!plan || files.length === 0}
+            // It keeps the focus, so that Escape is heard.
+            aria-disabled={busy}
             onClick={() => void start()}
           >
             {busy ? t("saving") : say("uploadDo", { n: rest.length })}
@@ -138,7 +128,7 @@ export function UploadSheet(props: SheetProps) {
         <label>
           {say("uploadFolder")}
           <input
-            value={folder}
+            value={typed}
             placeholder={say("uploadFolderTop")}
             disabled={busy || made.saves > 0}
             onInput={(event) => setFolder(event.currentTarget.value)}
@@ -153,13 +143,21 @@ export function UploadSheet(props: SheetProps) {
             onInput={(event) => setMessage(event.currentTarget.value)}
           />
         </label>
-        {failed && <Alert>{failed}</Alert>}
-        {unseen && (
+        {running && <Still flow={running.flow} />}
+        {(failed || unseen) && (
           <Alert>
+            {failed}{" "}
+            {failed && back && (
+              <button type="button" class="link" onClick={takeAllBack}>
+                {back.label}
+              </button>
+            )}{" "}
             {unseen}{" "}
-            <button type="button" class="link" onClick={() => setTurn(turn + 1)}>
-              {t("tryAgain")}
-            </button>
+            {unseen && again && (
+              <button type="button" class="link" onClick={again}>
+                {t("tryAgain")}
+              </button>
+            )}
           </Alert>
         )}
         {plan ? <Plan plan={plan} /> : !unseen && <Waiting />}
@@ -168,16 +166,65 @@ export function UploadSheet(props: SheetProps) {
   );
 }
 
-function finish(props: SheetProps, count: number, { first, commit }: Made): void {
+/** An upload that is under way. */
+interface Running {
+  flow: Flow;
+  stop: () => void;
+}
+
+/** Asks whoever reloads or closes the page while something is under way. */
+function useAsking(busy: boolean): void {
+  useEffect(() => {
+    if (!busy) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [busy]);
+}
+
+interface End {
+  stopped: boolean;
+  /** All of the save that was under way had been sent. */
+  whole: boolean;
+  /** Saves that are made, of how many. */
+  made: number;
+  total: number;
+  /** Files that are not saved. */
+  left: number;
+}
+
+/** Why an upload ended, and what is saved of it. */
+function whyOf(error: unknown, { stopped, whole, made, total, left }: End): string {
+  const status = error instanceof Failure ? error.status : null;
+  const broken = status === 0;
+  const words = [
+    stopped
+      ? say("uploadStopped")
+      : broken
+        ? say("uploadBroken")
+        : status === 412
+          ? say("uploadMoved")
+          : wordsOf(error),
+  ];
+  if (made > 0) words.push(say("uploadPart", { n: made, of: total }), say("uploadRest", { n: left }));
+  if ((stopped || broken) && whole) words.push(say("uploadMaybe"));
+  else if ((stopped || broken) && made === 0) words.push(say("uploadNothing"));
+  return words.join(" ");
+}
+
+/** What takes back all that was saved; undefined where nobody can tell what state the branch has now. */
+function undoOf(props: SheetProps, { first, commit }: Made): Action | undefined {
   const { repo, branch } = props;
-  const takeBack = async (to: string, expect: string) => {
-    await calls.rollback(repo, branch, { to, expect });
+  if (!props.may.rollback || !first || !commit) return undefined;
+  const takeBack = async () => {
+    await calls.rollback(repo, branch, { to: first, expect: commit });
     props.onChanged();
   };
-  const words = { done: say("uploadUndone"), late: say("uploadUndoLate") };
-  // Where nobody can tell what state the branch has now, nothing is undone by one click.
-  const can = props.may.rollback && first && commit ? undo(() => takeBack(first, commit), words) : undefined;
-  notify(say("uploadDone", { n: count }), can);
+  return undo(takeBack, { done: say("uploadUndone"), late: say("uploadUndoLate") });
+}
+
+function finish(props: SheetProps, count: number, made: Made): void {
+  notify(say("uploadDone", { n: count }), undoOf(props, made));
   props.onClose();
   props.onChanged();
 }

@@ -20,6 +20,17 @@ export const upload = {
   uploadDo: { one: "Save {n} file", other: "Save {n} files" },
   uploadDone: { one: "Saved {n} file", other: "Saved {n} files" },
   uploadPart: "{n} of {of} saves are made.",
+  uploadRest: { one: "{n} file is not saved.", other: "{n} files are not saved." },
+  uploadSent: "{sent} of {total} sent",
+  uploadSentAll: "All {total} sent, waiting for the answer",
+  uploadStill:
+    "Nothing has gone out for some seconds: the network does not pass it on. It goes on by itself once it can; “Cancel” stops it.",
+  uploadNoAnswer:
+    "All of it was sent, and there is no answer yet. You can wait; “Cancel” stops waiting, and the history then shows whether it was saved.",
+  uploadStopped: "Stopped.",
+  uploadBroken: "The connection broke off.",
+  uploadNothing: "Nothing was saved.",
+  uploadMaybe: "The last save had been sent in full: the history shows whether it was made.",
   uploadFailed: "The files could not be added to {branch}. {why}",
   uploadMoved: "Somebody saved to this branch meanwhile. Nothing was overwritten: look at the list again.",
   uploadUndone: "The files are as they were before",

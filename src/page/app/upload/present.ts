@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Failure, onReach, wordsOf } from "../api.ts";
+import { type Present, under } from "./plan.ts";
+import { look, type Target } from "./send.ts";
+import type { Picked } from "./walk.ts";
+
+/** A folder's name is looked for once it has been typed, in milliseconds after the last key. */
+const PAUSE = 250;
+
+/** What is there of the paths; null while it is asked for. It is asked again when the branch has moved on. */
+export function usePresent(target: Target, files: Picked[], folder: string, turn: number) {
+  const [present, set] = useState<Present | null>(null);
+  const [failed, fail] = useState<unknown>(null);
+  const [turns, setTurns] = useState(0);
+  const seen = useRef(folder);
+  const again = () => setTurns((n) => n + 1);
+  useEffect(() => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    set(null);
+    fail(null);
+    const ask = () => {
+      const paths = files.map((one) => under(folder, one.path));
+      look(target, paths, signal).then(
+        (found) => !signal.aborted && set(found),
+        (error) => !signal.aborted && fail(error),
+      );
+    };
+    const timer = setTimeout(ask, seen.current === folder ? 0 : PAUSE);
+    seen.current = folder;
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [folder, turn, turns]);
+  const status = failed instanceof Failure ? failed.status : null;
+  // As soon as the service answers again, whoever asked it.
+  useEffect(() => (status === 0 ? onReach((reachable) => reachable && again()) : undefined), [status]);
+  return {
+    present,
+    failed: failed === null ? "" : wordsOf(failed),
+    /** Absent where another answer is not to be had. */
+    again: status === 400 ? undefined : again,
+  };
+}
