@@ -93,9 +93,32 @@ export default [
     person.expected.push(/400/, /404/);
     await drop(person.page, { "a\\b.txt": "x" });
     const sheet = person.page.getByRole("dialog", { name: "Add 1 file" });
-    await sheet.getByRole("button", { name: "Save 1 file" }).click();
-    await sheet.getByRole("alert").waitFor();
+    const told = sheet.getByRole("alert");
+    const save = sheet.getByRole("button", { name: "Save 1 file" });
+    await save.click();
+    await told.getByText("“a\\b.txt”: The path has a “\\”.").waitFor();
+    await sheet.getByLabel("Under the folder").fill("x//y");
+    await told.getByText("A name is missing").waitFor();
+    same([await save.isDisabled(), await sheet.getByRole("button", { name: "Try again" }).count()], [true, 0]);
     await sheet.getByRole("button", { name: "Cancel" }).click();
+    await drop(person.page, { "b.txt": "x" });
+    await sheet.getByLabel("Under the folder").fill(" a.txt ");
+    await save.click();
+    await told.getByText("“a.txt/b.txt”: “a.txt” is a file: nothing can be below it.").waitFor();
+    // A cut is told of once, and needs no click once it is over.
+    const looked = person.page.waitForResponse("**/tree?path=new");
+    await sheet.getByLabel("Under the folder").fill("  new  ");
+    await looked;
+    await sheet.getByText("new/b.txt").waitFor();
+    person.expected.push(/failed|ERR_/);
+    await person.route("**/{batch*,tree*,branches/main,health}", (route) => route.abort());
+    await save.click();
+    await told.getByText("The connection broke off. Nothing was saved. The service does not answer.").waitFor();
+    same(await told.count(), 1);
+    await person.page.unrouteAll();
+    await save.click();
+    await person.page.getByText("Saved 1 file").waitFor();
+    same(await text(world, repo, "new/b.txt"), "x");
   }],
 
   ["what a try that ended half-way has saved is not sent again, and is taken back with the rest", async (world) => {

@@ -29,7 +29,7 @@ export async function look(
       }
     } catch (error) {
       // A folder that is not there yet, or a file in its place: then the save says so.
-      if (!(error instanceof Failure) || (error.status !== 404 && error.status !== 400)) throw error;
+      if (!(error instanceof Failure) || error.status !== 404) throw error;
     }
   }
   return { commit: commit.id, files };

@@ -131,7 +131,10 @@ export function UploadSheet(props: SheetProps) {
             value={typed}
             placeholder={say("uploadFolderTop")}
             disabled={busy || made.saves > 0}
-            onInput={(event) => setFolder(event.currentTarget.value)}
+            onInput={(event) => {
+              setFolder(event.currentTarget.value);
+              fail("");
+            }}
           />
         </label>
         <label>

@@ -128,6 +128,7 @@ export const frame = {
   pathInItself: "A folder cannot be moved into itself.",
   moveEntry: "Rename or move…",
   deleteEntry: "Delete…",
+  pathNamed: "“{path}”: {why}",
   upload: "Upload files",
   fileCount: { one: "{n} file", other: "{n} files" },
   folderFailed: "This folder could not be read.",

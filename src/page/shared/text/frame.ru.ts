@@ -141,6 +141,7 @@ export const frame: Translation<typeof english, Russian> = {
   pathInItself: "Папку нельзя переместить в неё саму.",
   moveEntry: "Переименовать или переместить…",
   deleteEntry: "Удалить…",
+  pathNamed: "“{path}”: {why}",
   upload: "Загрузить файлы",
   fileCount: { one: "{n} файл", few: "{n} файла", many: "{n} файлов", other: "{n} файла" },
   folderFailed: "Эту папку не удалось прочитать.",
