@@ -112,6 +112,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
       ? { repo, branch, folder: folderOf(path), may, limits: session.limits, onChanged: branches.again }
       : null,
     uploads,
+    t(!may.write ? "dropForbidden" : gone ? "notThere" : "dropPast"),
   );
   const history = useHistory(repo, branch, `${head} ${known.snapshots}`);
   useChangeKeys(route, history.list);
@@ -170,7 +171,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
             onRestore={back && goBack && (() => goBack(back))}
           />
         ) : (
-          <Overview repo={repo} branch={known} />
+          <Overview repo={repo} branch={known} onUpload={able ? drop.choose : undefined} />
         )}
       </main>
       <HistoryPane route={route} history={history} onRollback={goBack} />

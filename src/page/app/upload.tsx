@@ -22,16 +22,22 @@ export interface Drop {
 
 const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
 
-/** Takes what is dropped anywhere on the page while it is drawn; `target` is null where nothing can be saved. */
-export function useDrop(target: UploadTarget | null, uploads: Uploads): Drop {
+/**
+ * Takes what is dropped anywhere on the page while it is drawn; `target` is null where nothing can be saved, and
+ * `refusal` says why.
+ */
+export function useDrop(target: UploadTarget | null, uploads: Uploads, refusal: string): Drop {
   const [dragging, setDragging] = useState(false);
   const able = target !== null;
   const isOpen = useRef(false);
   isOpen.current = uploads.open !== null;
   const pick = useRef((_: Picked[]): void => undefined);
   pick.current = (picked) => {
-    if (picked.length > 0 && target) uploads.begin({ target, picked });
+    if (picked.length === 0) complain(t("dropEmpty"));
+    else if (target) uploads.begin({ target, picked });
   };
+  const why = useRef(refusal);
+  why.current = refusal;
   useLayoutEffect(() => {
     // Each element tells that something was dragged in and out of it: the last one out counts.
     let depth = 0;
@@ -43,7 +49,7 @@ export function useDrop(target: UploadTarget | null, uploads: Uploads): Drop {
       dragenter: (event: DragEvent) => {
         if (!holdsFiles(event)) return;
         depth += 1;
-        setDragging(able && !isOpen.current);
+        setDragging(!isOpen.current);
       },
       dragleave: (event: DragEvent) => {
         if (!holdsFiles(event)) return;
@@ -58,7 +64,8 @@ export function useDrop(target: UploadTarget | null, uploads: Uploads): Drop {
         if (!holdsFiles(event) || !event.dataTransfer) return;
         event.preventDefault();
         stop();
-        if (!able || isOpen.current) return;
+        if (isOpen.current) return;
+        if (!able) return complain(why.current);
         walkDrop(event.dataTransfer.items).then(
           (files) => pick.current(files),
           (error) => complain(t("uploadUnread", { message: String(error?.message ?? error) })),
@@ -78,10 +85,10 @@ export function useDrop(target: UploadTarget | null, uploads: Uploads): Drop {
     choose: (files) => {
       if (files) pick.current(chosen(files));
     },
-    over: dragging && target && (
-      <div class="dropping" aria-hidden="true">
-        <b>{t("dropHere", { path: target.folder || target.branch })}</b>
-        <span>{t("dropHint")}</span>
+    over: dragging && (
+      <div class={target ? "dropping" : "dropping refused"} aria-hidden="true">
+        <b>{target ? t("dropHere", { path: target.folder || target.branch }) : refusal}</b>
+        {target && <span>{t("dropHint")}</span>}
       </div>
     ),
   };

@@ -33,7 +33,7 @@ const history = (right) => ["Compare two states", "Now", "1 file", ...(right ===
 
 /** The screens of a project: what their address says beside it, and what they show to who reads, and who writes. */
 const ofProject = [
-  ["", { read: ["Filter files", "Copy"], write: ["Filter files", "Add", "Copy"] }],
+  ["", { read: ["Filter files", "Copy"], write: ["Filter files", "Add", "Copy", "Choose files…", "Choose a folder…"] }],
   ["&path=a.txt", {
     read: ["Filter files", "Download", "Wrap lines"],
     write: ["Filter files", "Add", "Download", "Save (off)", "More about a.txt", "Wrap lines", "Encoding: UTF-8", "Line ends: LF"],
@@ -78,7 +78,7 @@ async function inProject(person, repo, right, manages) {
   await soon(done, [...(manages ? ["Rename project…"] : []), ...(right === write ? ["Delete project…"] : [])]);
   if (right === read) return;
   await person.go(`/site-builder/files/${repo}?branch=main`);
-  await soon(() => items(page, page.getByRole("button", { name: "Add", exact: true })), ["New file", "Upload files"]);
+  await soon(() => items(page, page.getByRole("button", { name: "Add", exact: true })), ["New file", "Choose files…", "Choose a folder…"]);
 }
 
 /** The screens that are about no project. */

@@ -1,11 +1,14 @@
 // Files and folders of this computer become one save.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { same } from "../browser.mjs";
-import { branch, newProject } from "../seed.mjs";
+import { branch, newProject, PASSWORD } from "../seed.mjs";
 import { bytes, text } from "./editor/steps.mjs";
 
 /** Drops files on the page, as a drag from the desktop would; `null` stands for a folder, which the path names. */
-async function drop(page, files) {
-  await page.getByRole("button", { name: "Add" }).waitFor();
+async function drop(page, files, over = "Drop to add to main") {
+  await page.getByRole("heading", { name: "History", level: 2 }).waitFor();
   await page.evaluate((list) => {
     const fileEntry = (name, body) => ({
       name,
@@ -22,7 +25,7 @@ async function drop(page, files) {
     });
     const tree = (prefix) => {
       const here = Object.entries(list).filter(([path]) => path.startsWith(prefix));
-      const names = [...new Set(here.map(([path]) => path.slice(prefix.length).split("/")[0]))];
+      const names = [...new Set(here.map(([path]) => path.slice(prefix.length).split("/")[0]))].filter(Boolean);
       return names.map((name) => {
         const body = list[prefix + name];
         return body === undefined ? folderEntry(name, tree(`${prefix}${name}/`)) : fileEntry(name, body);
@@ -37,7 +40,7 @@ async function drop(page, files) {
     dispatchEvent(event("dragenter"));
     globalThis.dropEvent = event("drop");
   }, files);
-  await page.getByText("Drop to add to main").waitFor();
+  await page.getByText(over).first().waitFor();
   await page.evaluate(() => void dispatchEvent(globalThis.dropEvent));
 }
 
@@ -215,6 +218,55 @@ export default [
     await one.getByRole("alert").getByText("Stopped. Nothing was saved.").waitFor();
     await page.keyboard.press("Escape");
     await one.waitFor({ state: "detached" });
+  }],
+
+  ["a folder is chosen by keys alone, and what cannot be added is told", async (world) => {
+    const repo = await newProject(world.admin, "acme/chosen-by-keys");
+    const here = mkdtempSync(join(tmpdir(), "siteconf-chosen-"));
+    mkdirSync(join(here, "shop/sub"), { recursive: true });
+    writeFileSync(join(here, "shop/a.txt"), "a");
+    writeFileSync(join(here, "shop/sub/b.txt"), "b");
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/);
+    const sheet = page.getByRole("dialog", { name: "Add 2 files" });
+    const choose = async (keys) => {
+      const chooser = page.waitForEvent("filechooser");
+      for (const key of keys) await page.keyboard.press(key);
+      await (await chooser).setFiles(join(here, "shop"));
+      await sheet.getByText("shop/sub/b.txt").waitFor();
+    };
+    await page.getByRole("heading", { name: "An empty branch" }).waitFor();
+    await person.shot("choose in an empty branch");
+    await page.locator("main").getByRole("button", { name: "Choose a folder…" }).focus();
+    await choose(["Enter"]);
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Saved 2 files").waitFor();
+    same(await text(world, repo, "shop/sub/b.txt"), "b");
+    await page.locator("main").getByRole("button", { name: "Choose a folder…" }).waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("choose beside the drop hint");
+    const add = page.getByRole("button", { name: "Add", exact: true });
+    await add.focus();
+    await page.keyboard.press("Enter");
+    await person.shot("choose in the menu");
+    await choose(["ArrowDown", "ArrowDown", "Enter"]);
+    await sheet.getByText("0 new · 2 replaced").waitFor();
+    await page.keyboard.press("Escape");
+    rmSync(here, { recursive: true });
+    const told = page.locator(".toast.bad");
+    await drop(page, { "empty/": "" });
+    await told.getByText("There is nothing to add: a folder is kept only with files in it.").waitFor();
+    await person.go(`/site-builder/files/${repo}?branch=main&at=v0001`);
+    const past = "Nothing can be added to the past.";
+    await drop(page, { "a.txt": "a" }, past);
+    await told.getByText(past).waitFor();
+    const reader = await world.somebody();
+    await reader.login("auditor", PASSWORD, `/site-builder/files/${repo}?branch=main`);
+    const forbidden = "Nothing can be added here: your role may only read this branch.";
+    await drop(reader.page, { "a.txt": "a" }, forbidden);
+    await reader.page.locator(".toast.bad").getByText(forbidden).waitFor();
+    await reader.shot("drop refused");
   }],
 
   ["what is there is asked for once a folder is typed, and again where it could not be seen", async (world) => {

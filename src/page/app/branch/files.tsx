@@ -5,6 +5,7 @@ import { Menu } from "../../shared/menu.tsx";
 import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
 import { size, t } from "../../shared/text.ts";
 import { type Schemas, wordsOf } from "../api.ts";
+import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
 import type { Acts } from "./entry/acts.tsx";
 import { NewFile } from "./new-file.tsx";
@@ -50,11 +51,7 @@ export function Files({ where, known, path, onOpen, onUpload, acts }: FilesProps
               <Icon of="file" />
               {t("newFile")}
             </button>
-            <label class="item">
-              <Icon of="upload" />
-              {t("upload")}
-              <input type="file" multiple onChange={(event) => onUpload(event.currentTarget.files)} />
-            </label>
+            <Choose onChoose={onUpload} />
           </Menu>
         )}
       </div>

@@ -2,10 +2,13 @@
 import { Ago, Empty, Snippet } from "../../shared/parts.tsx";
 import { number, size, t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
+import { Choose } from "../upload/choose.tsx";
 
 interface OverviewProps {
   repo: string;
   branch: Schemas["AdminBranch"];
+  /** Absent where nothing can be saved. */
+  onUpload: ((files: FileList | null) => void) | undefined;
 }
 
 /** What a client sends for the tree of a branch. */
@@ -16,12 +19,17 @@ function command(repo: string, branch: string): string {
   "${api}/projects/${encodeURIComponent(repo)}/repository/tree?ref=${ref}&recursive=1"`;
 }
 
-export function Overview({ repo, branch }: OverviewProps) {
-  const may = branch.permissions;
+export function Overview({ repo, branch, onUpload }: OverviewProps) {
+  const ways = onUpload && (
+    <div class="ways">
+      <Choose kind="button" onChoose={onUpload} />
+    </div>
+  );
   if (branch.files === 0) {
     return (
       <Empty icon="upload" title={t("emptyBranch")}>
-        <p>{may.write ? t("emptyHint") : t("emptyRead")}</p>
+        <p>{onUpload ? t("emptyHint") : t("emptyRead")}</p>
+        {ways}
       </Empty>
     );
   }
@@ -49,7 +57,8 @@ export function Overview({ repo, branch }: OverviewProps) {
       </dl>
       <h2>{t("clientAsks")}</h2>
       <Snippet text={command(repo, branch.name)} />
-      <p class="hint">{t(may.write ? "openHint" : "openHintRead", { key: "Ctrl K" })}</p>
+      <p class="hint">{t(onUpload ? "openHint" : "openHintRead", { key: "Ctrl K" })}</p>
+      {ways}
     </div>
   );
 }

@@ -130,6 +130,8 @@ export const frame = {
   deleteEntry: "Delete…",
   pathNamed: "“{path}”: {why}",
   upload: "Upload files",
+  chooseFiles: "Choose files…",
+  chooseFolder: "Choose a folder…",
   fileCount: { one: "{n} file", other: "{n} files" },
   folderFailed: "This folder could not be read.",
   clientAsks: "What a client asks for",
@@ -153,5 +155,8 @@ export const frame = {
   message: "What changed? (optional)",
   dropHere: "Drop to add to {path}",
   dropHint: "one save, one snapshot",
+  dropEmpty: "There is nothing to add: a folder is kept only with files in it.",
+  dropForbidden: "Nothing can be added here: your role may only read this branch.",
+  dropPast: "Nothing can be added to the past. Go to “Now” to add files.",
   uploadUnread: "This cannot be read: {message}",
 };

@@ -143,6 +143,8 @@ export const frame: Translation<typeof english, Russian> = {
   deleteEntry: "Удалить…",
   pathNamed: "“{path}”: {why}",
   upload: "Загрузить файлы",
+  chooseFiles: "Выбрать файлы…",
+  chooseFolder: "Выбрать папку…",
   fileCount: { one: "{n} файл", few: "{n} файла", many: "{n} файлов", other: "{n} файла" },
   folderFailed: "Эту папку не удалось прочитать.",
   clientAsks: "Что запрашивает клиент",
@@ -167,5 +169,8 @@ export const frame: Translation<typeof english, Russian> = {
   message: "Что изменено? (необязательно)",
   dropHere: "Отпустите, чтобы добавить в {path}",
   dropHint: "одно сохранение, один снимок",
+  dropEmpty: "Добавлять нечего: папка хранится только вместе с файлами.",
+  dropForbidden: "Сюда ничего не добавить: ваша роль позволяет эту ветку только читать.",
+  dropPast: "В прошлое ничего не добавить. Перейдите к “Сейчас”, чтобы добавить файлы.",
   uploadUnread: "Это не читается: {message}",
 };
