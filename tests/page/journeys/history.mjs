@@ -27,6 +27,30 @@ export default [
     same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a two\n", "b two\n"]);
   }],
 
+  ["an empty file is called one, and a long message leaves room for what it is about", async (world) => {
+    const repo = await newProject(world.admin, "acme/long-message", { "empty.txt": "" });
+    const long = `The first line.\n${"Prices of the whole shop were looked through. ".repeat(80)}The end.`;
+    const actions = ["b.txt", "c.txt"].map((path) => ({ action: "create", file_path: path, content: "b" }));
+    await world.admin.json("POST", `${branch(repo, "main")}/batch`, { message: long, actions });
+    await world.admin.send("PUT", `${file(repo, "main", "d.txt")}?${new URLSearchParams({ message: long })}`, "d\n");
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0001`);
+    const { page } = person;
+    await page.locator(".pair").getByText("An empty file").waitFor();
+    for (const [version, part] of [["v0002", ".what > .base"], ["v0003", ".note"]]) {
+      const row = page.locator(".moment", { hasText: version });
+      const words = row.locator(part);
+      const [tall, line] = await words.evaluate((node) => [node.clientHeight, parseFloat(getComputedStyle(node).lineHeight)]);
+      same([Math.round(tall / line), await words.getAttribute("title")], [3, long]);
+      await row.locator("a").click();
+      await page.locator(".change .labels", { hasText: `Before · ${version}` }).waitFor();
+      same(await page.locator(".change > p").innerText(), long);
+      await person.shot(`long message ${version}`);
+      const [{ y: below }, { y: above, height }] = [await page.locator(".change .pair").boundingBox(), await page.locator("main").boundingBox()];
+      same(below - above < height / 3, true, `${below - above} of ${height} px`);
+      same(await person.accessibility(), []);
+    }
+  }],
+
   ["what somebody saves after a rollback is not undone with it", async (world) => {
     const repo = await newProject(world.admin, "acme/undone", ...saves);
     const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`);

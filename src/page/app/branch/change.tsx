@@ -18,6 +18,9 @@ interface ChangeProps {
   onRollback?: ((path: string | undefined) => void) | undefined;
 }
 
+/** A message that a line of the head cannot hold. */
+const isLong = (message: string): boolean => message.length > 60 || message.includes("\n");
+
 export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
   const { repo, path } = route;
   const branch = route.branch!;
@@ -43,7 +46,9 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
             <span class="mono">
               {change.version} → {to ?? t("now")}
             </span>
-            {change.path && change.message && <span class="note">{change.message}</span>}
+            {change.path && change.message && !isLong(change.message) && (
+              <span class="note">{change.message}</span>
+            )}
           </p>
         </div>
         <a class="button" href={address(entry?.old ? { ...then, path: entry.path } : then)}>
@@ -57,6 +62,12 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
           </button>
         )}
       </header>
+      {change.message && isLong(change.message) && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls is scrolled by keys
+        <p class="said-of-it" tabIndex={0}>
+          {change.message}
+        </p>
+      )}
       <Differences
         repo={repo}
         branch={branch}

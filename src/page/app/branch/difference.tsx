@@ -112,7 +112,8 @@ interface SidesProps {
   entry: Difference | undefined;
 }
 
-type Texts = Compared | { reason: "binary" | "large" | "same" };
+type Reason = "binary" | "large" | "same" | "empty";
+type Texts = Compared | { reason: Reason };
 
 interface Compared {
   before: string;
@@ -129,6 +130,7 @@ async function textsOf(
   signal: AbortSignal,
 ): Promise<Texts> {
   if (!entry) return { reason: "same" };
+  if (!entry.old?.size && !entry.new?.size) return { reason: "empty" };
   const bytes = await noted(import("../../editor/bytes.ts"));
   if (Math.max(entry.old?.size ?? 0, entry.new?.size ?? 0) > bytes.COMPARED_MAX) return { reason: "large" };
   const textOf = async (side: Side, there: boolean) => {
@@ -193,8 +195,9 @@ export function Sides(props: SidesProps) {
   );
 }
 
-function Untold({ reason, entry }: { reason: "binary" | "large" | "same"; entry: Difference | undefined }) {
+function Untold({ reason, entry }: { reason: Reason; entry: Difference | undefined }) {
   if (!entry || reason === "same") return <Empty icon="check" title={t("noDifference")} />;
+  if (reason === "empty") return <Empty icon="file" title={t("emptyFile")} />;
   const states = [entry.old, entry.new].map((state) => (state ? `${size(state.size)} · ${state.md5}` : "–"));
   return (
     <Empty icon="file" title={reason === "binary" ? t("binaryDiffers") : t("largeDiffers")}>

@@ -122,9 +122,19 @@ function Moment({ change, route, list, onRollback }: MomentProps) {
         <span class="body">
           <span class="what">
             {sign && <Icon of={sign} />}
-            {change.path ? <Path path={change.path} /> : <span class="base">{nameOf(change)}</span>}
+            {change.path ? (
+              <Path path={change.path} />
+            ) : (
+              <span class="base" title={nameOf(change)}>
+                {nameOf(change)}
+              </span>
+            )}
           </span>
-          {change.path && change.message && <span class="note">{change.message}</span>}
+          {change.path && change.message && (
+            <span class="note" title={change.message}>
+              {change.message}
+            </span>
+          )}
           <span class="sub">
             <Who name={change.created_by} />
             <span class="person">{change.created_by}</span>

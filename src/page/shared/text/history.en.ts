@@ -26,6 +26,7 @@ export const history = {
   changeGoneHint: "Old snapshots may have been removed to make room.",
   noDifference: "The two states are the same",
   binaryDiffers: "Not text: only that it differs can be shown",
+  emptyFile: "An empty file",
   largeDiffers: "Too large to show: it differs",
   rollbackTitle: "Go back to {when}",
   rollbackLead:

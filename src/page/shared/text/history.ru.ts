@@ -28,6 +28,7 @@ export const history: Translation<typeof english, Russian> = {
   changeGoneHint: "Старые снимки могли удалить, чтобы освободить место.",
   noDifference: "Состояния совпадают",
   binaryDiffers: "Не текст: видно только, что он изменился",
+  emptyFile: "Пустой файл",
   largeDiffers: "Слишком велик, чтобы показать: он изменился",
   rollbackTitle: "Вернуть состояние: {when}",
   rollbackLead:
