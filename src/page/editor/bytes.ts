@@ -1,7 +1,8 @@
 // A file is bytes; the editor shows text. What is saved has the encoding, the byte order mark and the
 // line ends that were read, so that a difference shows what somebody changed and nothing else.
 
-import { guess } from "./guess.ts";
+import { declaredIn, guess } from "./guess.ts";
+import { western } from "./western.ts";
 
 export { type Language, language } from "./language.ts";
 
@@ -13,8 +14,8 @@ export const COLOUR_MAX = 2 << 20;
 export const COMPARED_MAX = 2 << 20;
 
 /** By the names of the Encoding Standard. */
-export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1251" | "ibm866" | "koi8-r";
-export type EightBit = "windows-1251" | "ibm866" | "koi8-r";
+export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | EightBit;
+export type EightBit = "windows-1251" | "ibm866" | "koi8-r" | "windows-1252";
 /** `mixed` keeps every carriage return in the text itself. */
 export type LineEnd = "\n" | "\r\n" | "\r" | "mixed";
 
@@ -36,6 +37,7 @@ export const ENCODINGS: readonly Encoding[] = [
   "windows-1251",
   "ibm866",
   "koi8-r",
+  "windows-1252",
   "utf-16le",
   "utf-16be",
 ];
@@ -60,7 +62,7 @@ const SAMPLE = 65_536;
 
 /**
  * Reads a file as text. Without `encoding` it is found: by the byte order mark, as UTF-8, by zero bytes in
- * turn as UTF-16, by the declaration of an XML file, and last by the frequency of Russian letters.
+ * turn as UTF-16, by the declaration of an XML file, and last by its words.
  * Null if it is binary, or not of the encoding that is asked for.
  */
 export function decode(bytes: Uint8Array, encoding?: Encoding): Decoded | null {
@@ -121,6 +123,11 @@ export function lineEnd(text: string): LineEnd {
   return crlf > 0 ? "\r\n" : "\r";
 }
 
+/** Whether bytes are so, without a word of it in them: then it is a guess by their letters. */
+export function isGuessed(text: string, { encoding }: Form): boolean {
+  return !encoding.startsWith("utf") && declaredIn(text) !== encoding;
+}
+
 function withEnds(text: string, encoding: Encoding, bom: boolean): Decoded {
   const end = lineEnd(text);
   const plain =
@@ -162,6 +169,7 @@ function zeroBytes(sample: Uint8Array): Encoding | null {
 /** Null where the bytes are not of the encoding, or would not come back the same. */
 function strict(encoding: Encoding, bytes: Uint8Array): string | null {
   if (encoding.startsWith("utf-16") && bytes.length % 2 === 1) return null;
+  if (encoding === "windows-1252") return western(bytes);
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -181,7 +189,11 @@ const tables = new Map<EightBit, Map<string, number>>();
 function table(encoding: EightBit): Map<string, number> {
   let letters = tables.get(encoding);
   if (!letters) {
-    const all = new TextDecoder(encoding).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    const all =
+      strict(
+        encoding,
+        Uint8Array.from({ length: 256 }, (_, byte) => byte),
+      ) ?? "";
     letters = new Map([...all].map((letter, byte) => [letter, byte]));
     tables.set(encoding, letters);
   }

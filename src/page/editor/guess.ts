@@ -1,7 +1,8 @@
-// Which 8-bit encoding a Russian text has. Nothing in the bytes says so for certain: each of the three gives
-// every byte a letter. A wrong guess is shown wrong and saved unchanged; the status line lets one choose.
+// Which 8-bit encoding a text has, Russian or of Western Europe. Nothing in the bytes says so for certain: each of
+// them gives every byte a letter. A wrong guess is shown wrong and saved unchanged; the status line lets one choose.
 
 import type { EightBit } from "./bytes.ts";
+import { western } from "./western.ts";
 
 /** How often each letter comes in 1,000 letters of Russian, а to я. */
 const OFTEN = [
@@ -10,18 +11,41 @@ const OFTEN = [
 ];
 const OTHERS: readonly EightBit[] = ["ibm866", "koi8-r"];
 
-/** The encoding that an XML declaration or these letters speak for; Windows-1251 where nothing does. */
+/** The encoding that an XML declaration or these words speak for; Windows-1251 where nothing does. */
 export function guess(sample: Uint8Array): EightBit {
-  return declared(sample) ?? byLetters(sample);
+  return declaredIn(western(sample.subarray(0, HEAD))) ?? byWords(sample);
 }
 
-/** The encoding that the first line of an XML file names, if it is one of the three. */
-function declared(sample: Uint8Array): EightBit | null {
-  const head = new TextDecoder("windows-1251").decode(sample.subarray(0, 200));
-  const name = /^<\?xml[^>]*\sencoding\s*=\s*["']([\w-]+)["']/.exec(head)?.[1]?.toLowerCase();
+/** Where a declaration is, in letters. */
+const HEAD = 200;
+
+/** The encoding that the first line of an XML file names, if it is one of these. */
+export function declaredIn(text: string): EightBit | null {
+  const found = /^<\?xml[^>]*\sencoding\s*=\s*["']([\w-]+)["']/.exec(text.slice(0, HEAD));
+  const name = found?.[1]?.toLowerCase();
   if (name === "windows-1251" || name === "cp1251") return "windows-1251";
+  if (name === "windows-1252" || name === "cp1252" || name === "iso-8859-1") return "windows-1252";
   if (name === "ibm866" || name === "cp866" || name === "866") return "ibm866";
   return name === "koi8-r" ? name : null;
+}
+
+/**
+ * A word of Western Europe has one or two letters beyond ASCII in a row, beside such that are of it; one of Russian has
+ * nothing else.
+ */
+function byWords(sample: Uint8Array): EightBit {
+  const russian = byLetters(sample);
+  const text = western(sample);
+  let votes = 0;
+  for (const [word] of text.matchAll(/\p{L}+/gu)) {
+    const beyond = word.replace(/[a-z]/gi, "").length;
+    if (beyond > 0 && beyond < word.length && !/[^a-z]{3}/i.test(word)) votes += beyond;
+  }
+  // What stands alone is a sign that Russian has at another place, or a French word that Russian texts have not alone.
+  if (votes === 0 && /(?<!\P{ASCII})[€à](?!\P{ASCII})/u.test(text)) votes = 1;
+  const read = new TextDecoder(russian).decode(sample);
+  for (const [word] of read.matchAll(/\p{L}{2,}/gu)) if (/^[А-яЁё]+$/.test(word)) votes -= word.length;
+  return votes > 0 ? "windows-1252" : russian;
 }
 
 function byLetters(sample: Uint8Array): EightBit {

@@ -1,6 +1,7 @@
 // Texts, and comparisons of texts, on the screen. This module is a chunk of its own, fetched when a text is
 // first shown: import it with `await import("../editor/host.ts")`.
 import { type Diagnostic, forceLinting, linter, setDiagnostics } from "@codemirror/lint";
+import { diff } from "@codemirror/merge";
 import { Compartment, EditorSelection, type EditorState, type Text, Transaction } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { common, reading, type Setting, writing } from "./extensions.ts";
@@ -48,6 +49,8 @@ export interface Editor {
   text(): string;
   /** Puts another text in place of this one; what both have in common stays, and the cursor in it. */
   replace(text: string, how?: { undoable?: boolean }): void;
+  /** What was typed here since a text, over another that has a letter for each of that one's. */
+  over(before: Document, text: string): string;
   setEditable(editable: boolean): void;
   setWrap(wrap: boolean): void;
   /** Checks the text now. */
@@ -117,6 +120,7 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
     versionOf: (text) => view.state.toText(text),
     text: () => view.state.sliceDoc(),
     replace: (text, how) => replace(view, text, how?.undoable ?? false),
+    over: (before, text) => over(before.toString(), view.state.sliceDoc(), text),
     setEditable: (editable) => view.dispatch({ effects: mode.reconfigure(modeOf(editable)) }),
     setWrap: (wrap) => view.dispatch({ effects: wrapping.reconfigure(wrapOf(wrap)) }),
     recheck: () => forceLinting(view),
@@ -140,6 +144,16 @@ function placeOf(state: EditorState): Place {
   const line = state.doc.lineAt(main.head);
   const selected = ranges.reduce((sum, range) => sum + range.to - range.from, 0);
   return { line: line.number, column: main.head - line.from + 1, selected };
+}
+
+function over(before: string, mine: string, text: string): string {
+  let made = "";
+  let at = 0;
+  for (const change of diff(before, mine)) {
+    made += text.slice(at, change.fromA) + mine.slice(change.fromB, change.toB);
+    at = change.toA;
+  }
+  return made + text.slice(at);
 }
 
 /** Replaces what lies between the longest common start and end: the cursor elsewhere stays where it is. */

@@ -5,7 +5,7 @@ interface MenuProps {
   label: ComponentChildren;
   /** What the button is called where its label is a sign alone. */
   title?: string;
-  kind?: "quiet" | "crumb";
+  kind?: "quiet" | "crumb" | "button";
   align?: "left" | "right";
   /** Its items lie over what would cut them off, and go when that scrolls. */
   floating?: boolean;

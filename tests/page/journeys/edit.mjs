@@ -147,11 +147,51 @@ export default [
     await editor(person);
     await type(person, "x=∑");
     await keys(person, "Control+s");
-    await person.page.getByText("“∑” in line 2 does not exist in Windows-1251.").waitFor();
+    await person.page.getByText("“∑” in line 2 does not exist in Windows-1251, which was only guessed.").waitFor();
     same(await bytes(world, repo, "a.ini"), [...windows(cp1251, "\n")]);
-    await person.page.getByRole("button", { name: "Save in UTF-8" }).click();
+    // Nothing but its letters says that it is Windows-1251: that is asked, with the lines that it decides about.
+    await person.page.getByRole("button", { name: "Save in UTF-8…" }).click();
+    const dialog = person.page.getByRole("dialog", { name: "Is this file in Windows-1251?" });
+    await dialog.getByText("Цены").waitFor();
+    await person.shot("guessed encoding");
+    await dialog.getByRole("button", { name: "Save in UTF-8" }).click();
     await saved(person);
     same(await bytes(world, repo, "a.ini"), [...Buffer.from("Цены\nx=∑")]);
+  }],
+
+  ["a German file is read and saved as it is, and one that was guessed wrong is read again with what was typed", async (world) => {
+    const repo = await newProject(world.admin, "acme/western", { "readme.txt": "." });
+    await put(world, repo, "a.csv", Buffer.from("Nr;Größe\r\n", "latin1"));
+    // Not one of its words has a letter of ASCII.
+    await put(world, repo, "b.csv", Buffer.from("ÄÖÜ;äöü\r\n", "latin1"));
+    const person = await world.at(open(repo, "a.csv"));
+    const { page } = person;
+    await editor(person);
+    same((await page.locator(".file .cm-line").allInnerTexts())[0], "Nr;Größe");
+    await page.getByRole("button", { name: "Encoding: Windows-1252" }).waitFor();
+    await type(person, "ü €");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "a.csv"), [...Buffer.from("Nr;Größe\r\nü \x80", "latin1")]);
+    await person.go(open(repo, "b.csv"));
+    await editor(person);
+    await type(person, "Maß");
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("x;");
+    await keys(person, "Control+s");
+    await page.getByText("“ß” in line 2 does not exist in").waitFor();
+    await page.getByRole("button", { name: "Read as…" }).click();
+    await person.shot("read as another");
+    await page.getByRole("button", { name: "Windows-1252", exact: true }).click();
+    await soon(() => page.locator(".file .cm-line").allInnerTexts(), ["x;ÄÖÜ;äöü", "Maß"]);
+    await changed(person);
+    // It is the draft now.
+    await page.reload();
+    await editor(person);
+    await soon(() => page.locator(".file .cm-line").allInnerTexts(), ["x;ÄÖÜ;äöü", "Maß"]);
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "b.csv"), [...Buffer.from("x;ÄÖÜ;äöü\r\nMaß", "latin1")]);
   }],
 
   ["a new file is there once it is saved; the message is kept; a save is taken back", async (world) => {

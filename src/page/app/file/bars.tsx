@@ -7,6 +7,7 @@ import { Behind } from "../../shared/parts.tsx";
 import { ago, t, when } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
 import type { Drawn } from "./drawn.ts";
+import { Guessed } from "./guessed.tsx";
 import type { OpenFile } from "./open.ts";
 import { encodingName } from "./status.tsx";
 import type { Trouble } from "./trouble.ts";
@@ -93,7 +94,7 @@ function NewsBar({ drawn, file }: BarsProps) {
   );
 }
 
-function words(trouble: Trouble, editor: Editor | null): string {
+function words(trouble: Trouble, editor: Editor | null, guess: boolean): string {
   switch (trouble.kind) {
     case "offline":
       return say("troubleOffline");
@@ -110,7 +111,7 @@ function words(trouble: Trouble, editor: Editor | null): string {
     case "refused":
       return say("troubleRefused", { message: trouble.message });
     case "letter":
-      return say("troubleLetter", {
+      return say(guess ? "troubleLetterGuess" : "troubleLetter", {
         letter: trouble.letter,
         encoding: encodingName(trouble.encoding),
         line: editor?.lineOf(trouble.at) ?? 1,
@@ -135,17 +136,23 @@ function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { troubl
       </>
     );
   } else if (trouble.kind === "letter") {
+    const convert = () => {
+      file.setForm({ ...drawn.form, encoding: "utf-8", bom: false });
+      void file.save();
+    };
     actions = (
       <>
         <Button onClick={() => editor?.goTo(trouble.at)}>{say("goThere")}</Button>
-        <Button
-          onClick={() => {
-            file.setForm({ ...drawn.form, encoding: "utf-8", bom: false });
-            void file.save();
-          }}
-        >
-          {say("saveUtf8")}
-        </Button>
+        {file.isGuess() ? (
+          <Guessed
+            encoding={trouble.encoding}
+            editor={editor}
+            onReadAs={(encoding) => void file.readAgain(encoding)}
+            onSave={convert}
+          />
+        ) : (
+          <Button onClick={convert}>{say("saveUtf8")}</Button>
+        )}
       </>
     );
   } else if (trouble.kind === "refused") {
@@ -156,7 +163,7 @@ function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { troubl
   }
   return (
     <Bar icon="warn" bad actions={actions}>
-      {words(trouble, editor)}
+      {words(trouble, editor, file.isGuess())}
     </Bar>
   );
 }

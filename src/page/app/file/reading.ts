@@ -1,6 +1,6 @@
 // Reading a file, what is typed into it, and what is drawn of both. It lives as long as its file is on the
 // screen.
-import { type Encoding, type Form, NEW } from "../../editor/bytes.ts";
+import { type Encoding, type Form, isGuessed, NEW } from "../../editor/bytes.ts";
 import type { Editor } from "../../editor/host.ts";
 import { type DraftKey, flushDrafts } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
@@ -10,6 +10,9 @@ import { type Drawn, START } from "./drawn.ts";
 import { type Found, lastAuthor, type Place, readFile } from "./remote.ts";
 import { say } from "./words.ts";
 import { NOTHING, Work } from "./work.ts";
+
+/** As far as the declaration of an XML file is looked for, in letters. */
+const HEAD = 200;
 
 export interface Owner {
   draw: (drawn: Drawn) => void;
@@ -24,6 +27,8 @@ export class Reading {
   protected readonly abort = new AbortController();
   /** Not after something was thrown away here: another tab's draft would take its place, and may go next. */
   private takesUp = true;
+  /** What was typed is over another text than the draft of it says. */
+  private isCarried = false;
 
   constructor(
     protected readonly place: Place,
@@ -98,6 +103,34 @@ export class Reading {
     }
   }
 
+  /** Whether nothing but its letters speaks for the encoding that the file was read in. */
+  isGuess(): boolean {
+    const { chosen, base } = this.work;
+    if (chosen || base.etag === null || this.drawn.form.encoding !== base.form.encoding) return false;
+    return isGuessed(base.document?.sliceString(0, HEAD) ?? base.text, base.form);
+  }
+
+  /** Reads the bytes in another 8-bit encoding, and lays over them what was typed. */
+  async readAgain(encoding: Encoding): Promise<void> {
+    const { etag, document } = this.work.base;
+    try {
+      const found = await readFile(this.place, { as: encoding, signal: this.abort.signal });
+      const { editor, base } = this.work;
+      const same = found.kind === "text" && found.etag === etag && base.document === document;
+      if (!same || !editor || !document || found.read.text.length !== document.length) {
+        return complain(say("changedMeanwhile"));
+      }
+      const { text, form } = versionOf(found.read);
+      const typed = editor.over(document, text);
+      this.work.chosen = encoding;
+      this.work.base = { document: null, text, form, etag };
+      this.isCarried = true;
+      this.show(typed, form, { changed: true });
+    } catch (error) {
+      if (!this.abort.signal.aborted) complain(wordsOf(error));
+    }
+  }
+
   protected begin(found: Found): void {
     if (found.kind === "text") {
       const { text, form } = versionOf(found.read);
@@ -131,6 +164,8 @@ export class Reading {
   /** Takes the editor that was opened with `drawn.text`. */
   attach(editor: Editor): void {
     this.work.attach(editor);
+    if (this.isCarried) this.keep();
+    this.isCarried = false;
   }
 
   /** Something was typed: says whether there is something to save, and keeps it. */

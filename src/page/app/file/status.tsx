@@ -14,6 +14,7 @@ const NAMES: Record<Encoding, string> = {
   "windows-1251": "Windows-1251",
   ibm866: "CP 866",
   "koi8-r": "KOI8-R",
+  "windows-1252": "Windows-1252",
 };
 
 /** What people call an encoding. */

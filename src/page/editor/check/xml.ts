@@ -212,6 +212,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   "utf-16": "utf-16le",
   utf8: "utf-8",
   cp1251: "windows-1251",
+  cp1252: "windows-1252",
+  "iso-8859-1": "windows-1252",
   cp866: "ibm866",
   "us-ascii": "utf-8",
 };

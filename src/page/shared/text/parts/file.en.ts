@@ -55,7 +55,13 @@ export const file = {
   troubleRefused: "The service refused the text; it is kept in this browser. {message}",
   troubleOther: "Not saved: {message}",
   troubleLetter: "“{letter}” in line {line} does not exist in {encoding}.",
+  troubleLetterGuess: "“{letter}” in line {line} does not exist in {encoding}, which was only guessed.",
   saveUtf8: "Save in UTF-8",
+  saveUtf8Ask: "Save in UTF-8…",
+  readAsOther: "Read as…",
+  guessedTitle: "Is this file in {name}?",
+  guessedLead:
+    "Nothing in the file says so: it was guessed. Saved in UTF-8, it stays as it reads here. If these lines read wrong, cancel and choose “Read as…” first: what you typed is kept.",
   goThere: "Go there",
   downloadMine: "Download my text",
 

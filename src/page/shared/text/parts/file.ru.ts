@@ -60,7 +60,13 @@ export const file: Translation<typeof english, Russian> = {
   troubleRefused: "Сервис не принял текст; он сохранён в этом браузере. {message}",
   troubleOther: "Не сохранено: {message}",
   troubleLetter: "Знака “{letter}” (строка {line}) нет в {encoding}.",
+  troubleLetterGuess: "Знака “{letter}” (строка {line}) нет в {encoding}, а это лишь догадка.",
   saveUtf8: "Сохранить в UTF-8",
+  saveUtf8Ask: "Сохранить в UTF-8…",
+  readAsOther: "Прочитать как…",
+  guessedTitle: "Этот файл в {name}?",
+  guessedLead:
+    "В самом файле этого не сказано: кодировка угадана. В UTF-8 он останется таким, как читается здесь. Если эти строки читаются неверно, сначала выберите “Прочитать как…”: набранное сохранится.",
   goThere: "Показать",
   downloadMine: "Скачать мой текст",
 
