@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   decode,
   decodeAgain,
+  decodeBoth,
   ENCODINGS,
   encode,
   type Form,
@@ -133,6 +134,21 @@ test("an encoding that nothing names is a guess", () => {
   assert.equal(of("Größe", "utf-8"), false);
   assert.equal(of("<?xml version='1.0' encoding='ISO-8859-1'?>", "windows-1252"), false);
   assert.equal(of("<?xml version='1.0' encoding='ISO-8859-1'?>", "koi8-r"), true);
+});
+
+test("of two states the larger one says what was guessed", () => {
+  const [was, is] = decodeBoth(bytes([0xd6]), windows("Цены на складе и обмен с сайтом"));
+  assert.deepEqual([was?.text, is?.encoding], ["Ц", "windows-1251"]);
+  const german = (text: string) => encode(text, { encoding: "windows-1252", bom: false, end: "\n" });
+  assert.deepEqual(
+    decodeBoth(german("Größe Maß"), german("Ä")).map((one) => one?.text),
+    ["Größe Maß", "Ä"],
+  );
+  assert.deepEqual(
+    decodeBoth(bytes("Ä"), german("Ä")).map((one) => one?.encoding),
+    ["utf-8", "windows-1252"],
+  );
+  assert.equal(decodeBoth(null, bytes("a"))[1]?.text, "a");
 });
 
 test("an XML declaration decides", () => {

@@ -87,6 +87,30 @@ export function decodeAgain(bytes: Uint8Array, chosen: Encoding): Decoded | null
   return decode(bytes, chosen) ?? found;
 }
 
+/**
+ * Reads two states of a file. Where an encoding of each was guessed, that of the larger holds for both; where one is
+ * certain, the other was guessed right if the texts are then the same.
+ */
+export function decodeBoth(
+  a: Uint8Array | null,
+  b: Uint8Array | null,
+): readonly [Decoded | null, Decoded | null] {
+  const [one, other] = [a && decode(a), b && decode(b)];
+  if (!a || !b || !one || !other || one.encoding === other.encoding) return [one, other];
+  const [first, second] = [isGuessed(one.text, one), isGuessed(other.text, other)];
+  if (first && second) {
+    return a.length > b.length ? [one, decode(b, one.encoding)] : [decode(a, other.encoding), other];
+  }
+  if (first) return [sameAs(a, other.text) ?? one, other];
+  return [one, (second && sameAs(b, one.text)) || other];
+}
+
+/** Reads a file in the 8-bit encoding in which it is this text. */
+function sameAs(bytes: Uint8Array, text: string): Decoded | null {
+  const all = ENCODINGS.filter((encoding) => !encoding.startsWith("utf"));
+  return all.map((one) => decode(bytes, one)).find((read) => read?.text === text) ?? null;
+}
+
 /** The bytes of a text in a form. Throws `MissingLetter`. */
 export function encode(text: string, form: Form): Uint8Array<ArrayBuffer> {
   const whole = form.end === "mixed" ? text : withEnd(text, form.end);

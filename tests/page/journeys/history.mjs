@@ -9,6 +9,16 @@ const saves = [
   { "a.txt": "a two\n", "b.txt": "b two\n" },
 ];
 
+/** A tar archive of one file that may be run. */
+function executable(path, text) {
+  const archive = Buffer.alloc(2048);
+  archive.write(path, 0);
+  for (const [at, field] of [[100, "0000755"], [108, "0000000"], [116, "0000000"], [124, text.length.toString(8).padStart(11, "0")], [136, "00000000000"], [148, "        "], [156, "0"], [257, "ustar\u000000"]]) archive.write(field, at);
+  archive.write(`${archive.subarray(0, 512).reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, "0")}\0 `, 148);
+  archive.write(text, 512);
+  return new Uint8Array(archive);
+}
+
 export default [
   ["a wrong change is gone after three clicks, and back after one more", async (world) => {
     const repo = await newProject(world.admin, "acme/night", ...saves);
@@ -153,6 +163,32 @@ export default [
     await page.getByRole("button", { name: "Roll back 3 files" }).click();
     await page.getByText("The branch is back at v0002").waitFor();
     same(await text(world, repo, "a.txt"), "a one\n");
+  }],
+
+  ["a change of line ends, mark, encoding or the right to run it alone is told in words", async (world) => {
+    const repo = await newProject(world.admin, "acme/forms", { "a.txt": "цена\nдва\n", "b.txt": "Größe\r\n", "run.sh": "echo\n", "c.txt": "a\n" });
+    const encoded = (bytes) => ({ content: Buffer.from(bytes).toString("base64"), encoding: "base64" });
+    const actions = [
+      { action: "update", file_path: "a.txt", ...encoded("\ufeffцена\r\nдва\r\n") },
+      { action: "update", file_path: "b.txt", ...encoded(Buffer.from("Größe\r\n", "latin1")) },
+      { action: "update", file_path: "c.txt", ...encoded("b\r\n") },
+    ];
+    await world.admin.json("POST", `${branch(repo, "main")}/batch`, { actions });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002`);
+    const { page } = person;
+    const told = (expected) => soon(() => page.locator(".forms").last().locator("li").allInnerTexts(), expected);
+    await told(["Line ends: LF → CRLF", "Byte order mark: added"]);
+    await person.shot("forms");
+    await page.getByRole("button", { name: /b\.txt/ }).click();
+    await told(["Encoding: UTF-8 → Windows-1252"]);
+    await person.go(`/site-builder/compare/${repo}?branch=main&from=v0002&path=c.txt`);
+    await told(["Line ends: LF → CRLF"]);
+    await person.go(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`);
+    await told(["Line ends: CRLF → LF", "Byte order mark: removed"]);
+    await world.admin.send("POST", `${branch(repo, "main")}/batch`, executable("run.sh", "echo\n"), { "Content-Type": "application/x-tar" });
+    await person.go(`/site-builder/files/${repo}?branch=main&change=v0003`);
+    await told(["Executable: no → yes"]);
+    same(await person.accessibility(), []);
   }],
 
   ["another's save appears by itself", async (world) => {

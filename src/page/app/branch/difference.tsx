@@ -8,6 +8,7 @@ import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 import { noted } from "../frame/lazy.tsx";
+import { formsOf, modesOf } from "./forms.ts";
 
 export type Difference = Schemas["Difference"];
 
@@ -118,6 +119,8 @@ type Texts = Compared | { reason: Reason };
 interface Compared {
   before: string;
   after: string;
+  /** How the two lie in their files, where that is another. */
+  forms: string[];
   language: Language;
   /** What shows them. */
   chunk: Chunk;
@@ -133,18 +136,23 @@ async function textsOf(
   if (!entry.old?.size && !entry.new?.size) return { reason: "empty" };
   const bytes = await noted(import("../../editor/bytes.ts"));
   if (Math.max(entry.old?.size ?? 0, entry.new?.size ?? 0) > bytes.COMPARED_MAX) return { reason: "large" };
-  const textOf = async (side: Side, there: boolean) => {
-    if (!there) return "";
-    const file = await calls.fileBytes(filePath(repo, branch, entry.path, versionOf(side)), signal);
-    return bytes.decode(file.bytes)?.text ?? null;
-  };
-  const [old, young, chunk] = await Promise.all([
-    textOf(before, entry.old !== null),
-    textOf(after, entry.new !== null),
+  const bytesOf = async (side: Side, there: boolean) =>
+    there ? (await calls.fileBytes(filePath(repo, branch, entry.path, versionOf(side)), signal)).bytes : null;
+  const [old, young, chunk, names] = await Promise.all([
+    bytesOf(before, entry.old !== null),
+    bytesOf(after, entry.new !== null),
     noted(loadChunk()),
+    noted(import("../file/status.tsx")),
   ]);
-  if (old === null || young === null) return { reason: "binary" };
-  return { before: old, after: young, language: bytes.language(entry.path), chunk };
+  const [was, is] = bytes.decodeBoth(old, young);
+  if ((old && !was) || (young && !is)) return { reason: "binary" };
+  return {
+    before: was?.text ?? "",
+    after: is?.text ?? "",
+    forms: was && is ? formsOf(was, is, names) : [],
+    language: bytes.language(entry.path),
+    chunk,
+  };
 }
 
 /** Less than this, and the two texts stand one below the other. */
@@ -176,8 +184,16 @@ export function Sides(props: SidesProps) {
       abort.abort();
     };
   }, [repo, branch, before.version, after.version, entry?.path, entry?.old?.id, entry?.new?.id, turn]);
+  const forms = [...(texts && "forms" in texts ? texts.forms : []), ...modesOf(entry)];
   return (
     <div class="pair" ref={box}>
+      {forms.length > 0 && (
+        <ul class="forms" aria-label={t("formChanged")}>
+          {forms.map((words) => (
+            <li key={words}>{words}</li>
+          ))}
+        </ul>
+      )}
       <div class={wide ? "labels" : "labels one"}>
         <span>{before.label}</span>
         <span>{after.label}</span>
@@ -207,7 +223,7 @@ function Untold({ reason, entry }: { reason: Reason; entry: Difference | undefin
   );
 }
 
-interface PairProps extends Compared {
+interface PairProps extends Omit<Compared, "forms"> {
   labels: [string, string];
   unified: boolean;
 }

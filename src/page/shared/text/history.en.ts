@@ -28,6 +28,13 @@ export const history = {
   binaryDiffers: "Not text: only that it differs can be shown",
   emptyFile: "An empty file",
   largeDiffers: "Too large to show: it differs",
+  formChanged: "How the text lies in the file",
+  endsOf: "Line ends: {before} → {after}",
+  encodingOf: "Encoding: {before} → {after}",
+  markAdded: "Byte order mark: added",
+  markRemoved: "Byte order mark: removed",
+  runsNow: "Executable: no → yes",
+  runsNoMore: "Executable: yes → no",
   rollbackTitle: "Go back to {when}",
   rollbackLead:
     "The branch gets back the state from right before {what}. What is there now is kept as a snapshot, so this can be undone.",

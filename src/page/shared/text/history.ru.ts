@@ -30,6 +30,13 @@ export const history: Translation<typeof english, Russian> = {
   binaryDiffers: "Не текст: видно только, что он изменился",
   emptyFile: "Пустой файл",
   largeDiffers: "Слишком велик, чтобы показать: он изменился",
+  formChanged: "Как текст лежит в файле",
+  endsOf: "Концы строк: {before} → {after}",
+  encodingOf: "Кодировка: {before} → {after}",
+  markAdded: "Метка порядка байтов: добавлена",
+  markRemoved: "Метка порядка байтов: убрана",
+  runsNow: "Исполняемый: нет → да",
+  runsNoMore: "Исполняемый: да → нет",
   rollbackTitle: "Вернуть состояние: {when}",
   rollbackLead:
     "Ветка вернётся к состоянию перед: {what}. Текущее состояние останется снимком, поэтому откат можно отменить.",
