@@ -5,7 +5,7 @@ import type { Loaded } from "../shared/load.ts";
 import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
-import { ChangeView } from "./branch/change.tsx";
+import { ChangeView, Gone } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
 import { useActs } from "./branch/entry/acts.tsx";
 import { Files } from "./branch/files.tsx";
@@ -14,7 +14,7 @@ import { Kept } from "./branch/kept.tsx";
 import { useChangeKeys } from "./branch/keys.ts";
 import { File, fetchFile } from "./branch/lazy-file.tsx";
 import { NewBranch } from "./branch/new-branch.tsx";
-import { Overview } from "./branch/overview.tsx";
+import { Overview, OverviewThen } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
 import { address, go, type Route } from "./route.ts";
@@ -99,7 +99,11 @@ interface BranchProps extends ScreenProps {
 }
 
 function Branch({ session, route, branches, uploads, known, gone, onGone }: BranchProps) {
-  const { repo, path, at, change } = route;
+  const { repo, at, change } = route;
+  // An address may name a folder, too: it is open in the tree.
+  const [folder, setFolder] = useState<string | undefined>(undefined);
+  const isFolder = folder !== undefined && folder === route.path;
+  const path = isFolder ? undefined : route.path;
   const branch = known.name;
   const head = known.commit.id;
   const may = known.permissions;
@@ -109,7 +113,14 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
   const able = may.write && !at && !change && !gone;
   const drop = useDrop(
     able
-      ? { repo, branch, folder: folderOf(path), may, limits: session.limits, onChanged: branches.again }
+      ? {
+          repo,
+          branch,
+          folder: isFolder ? folder : folderOf(path),
+          may,
+          limits: session.limits,
+          onChanged: branches.again,
+        }
       : null,
     uploads,
     t(!may.write ? "dropForbidden" : gone ? "notThere" : "dropPast"),
@@ -118,6 +129,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
   useChangeKeys(route, history.list);
   const sought = useChange(history, change ?? at);
   const back = sought.change;
+  const missing = at !== undefined && !change && sought.gone;
   const goBack = may.rollback
     ? (to: Change, file = path) =>
         go({
@@ -136,8 +148,9 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
     <div class={`branch pane-${pane}`}>
       <Files
         where={{ repo, branch, at, head }}
-        known={known}
-        path={path}
+        holds={at ? (change ? undefined : back) : known}
+        missing={missing}
+        path={isFolder ? `${folder}/` : path}
         onUpload={able ? drop.choose : undefined}
         acts={acts}
         onOpen={(file) => {
@@ -145,7 +158,9 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
         }}
       />
       <main id="main" tabIndex={-1}>
-        {at && <Then route={route} snapshot={back} onRollback={back && goBack && (() => goBack(back))} />}
+        {at && !missing && (
+          <Then route={route} snapshot={back} onRollback={back && goBack && (() => goBack(back))} />
+        )}
         {change ? (
           <ChangeView
             route={route}
@@ -153,6 +168,8 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
             head={head}
             onRollback={back && goBack && ((file) => goBack(back, file))}
           />
+        ) : missing ? (
+          <Gone route={route} version={at!} />
         ) : path ? (
           <File
             key={`${at}\n${path}`}
@@ -165,11 +182,14 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
             head={head}
             gone={gone}
             onGone={onGone}
+            onFolder={() => setFolder(path)}
             account={account}
             acts={acts}
             onChanged={branches.again}
             onRestore={back && goBack && (() => goBack(back))}
           />
+        ) : at ? (
+          <OverviewThen repo={repo} branch={branch} sought={sought} />
         ) : (
           <Overview repo={repo} branch={known} onUpload={able ? drop.choose : undefined} />
         )}

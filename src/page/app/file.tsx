@@ -35,6 +35,8 @@ export interface FileProps {
   gone: boolean;
   /** It is gone, and nothing was typed here that is not saved. */
   onGone: () => void;
+  /** A folder is there in its place. */
+  onFolder?: () => void;
   /** Whose drafts these are. */
   account: string;
   /** Null where nothing may be done to files beside saving. */
@@ -59,6 +61,7 @@ function useOpenFile(props: FileProps, place: Place): [OpenFile, Drawn] {
         draw,
         onChanged: () => now.current.onChanged(),
         mayDelete: () => now.current.may.delete,
+        onFolder: () => now.current.onFolder?.(),
       },
     );
   }, []);

@@ -216,6 +216,36 @@ export default [
     await page.getByRole("heading", { level: 1 }).waitFor();
   }],
 
+  ["a version tells what it held, one that is not there that it is not, and a folder's address opens it", async (world) => {
+    const repo = await newProject(world.admin, "acme/held", { "config/a.txt": "a\n" }, { "b.txt": "bbb\n", "c.txt": "c\n" });
+    const [newest] = await world.admin.json("GET", `${branch(repo, "main")}/history?limit=1`);
+    const at = (more) => `/site-builder/files/${repo}?branch=main${more}`;
+    const person = await world.at(at("&at=v0002"));
+    const { page } = person;
+    person.expected.push(/40[04]/);
+    const facts = () => page.locator(".facts dd").allInnerTexts();
+    await soon(facts, ["1", "2 B", newest.short_id]);
+    await soon(() => page.locator(".foot").innerText(), "1 file · 2 B");
+    await person.shot("as of then");
+    await person.go(at("&at=v0001"));
+    await soon(() => page.locator(".foot").innerText(), "0 files · 0 B");
+    for (const [version, more] of [["v9999", ""], ["zzz", ""], ["v9999", "&path=b.txt"]]) {
+      await person.go(at(`&at=${version}${more}`));
+      await page.getByText(`There is no ${version} in this branch`).waitFor();
+      same(await page.getByText("You are looking at").count(), 0);
+      same(await page.locator(".foot, .left .empty").count(), 0);
+    }
+    await person.shot("no such version");
+    await page.locator("main").getByRole("link", { name: "Back to now" }).click();
+    await soon(async () => (await facts())[0], "3");
+    for (const more of ["", "&at=v0002"]) {
+      await person.go(at(`&path=config${more}`));
+      await page.getByRole("treeitem", { name: "a.txt" }).waitFor();
+      await page.locator(".overview").waitFor();
+      same(await page.getByRole("button", { name: "Save" }).count(), 0);
+    }
+  }],
+
   ["keys go from change to change", async (world) => {
     const repo = await newProject(world.admin, "acme/keys", ...saves);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);

@@ -43,8 +43,8 @@ const ofProject = [
     write: ["Filter files", "Files as of then", "Go back to before this"],
   }],
   ["&at=v0002", {
-    read: ["Filter files", "Compare with now", "Back to now", "Copy"],
-    write: ["Filter files", "Compare with now", "Go back to before this", "Back to now", "Copy"],
+    read: ["Filter files", "Compare with now", "Back to now"],
+    write: ["Filter files", "Compare with now", "Go back to before this", "Back to now"],
   }],
   ["&at=v0002&path=a.txt", {
     read: ["Filter files", "Compare with now", "Back to now", "Download", "Wrap lines"],

@@ -30,7 +30,7 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
     from ? calls.difference(repo, branch, from, to ?? branch, signal) : null,
   );
   if (!change) {
-    if (sought.gone) return <Gone route={route} />;
+    if (sought.gone) return <Gone route={route} version={route.change!} />;
     return sought.error ? <Trouble words={wordsOf(sought.error)} onAgain={sought.again} /> : <Waiting />;
   }
   const entry = shownOf(differences.value, path);
@@ -83,10 +83,15 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
   );
 }
 
-function Gone({ route }: { route: Route }) {
+/** In place of what a version would show that the branch does not have. */
+export function Gone({ route, version }: { route: Route; version: string }) {
+  const { repo } = route;
   return (
-    <Empty icon="clock" title={t("changeGone", { version: route.change ?? "" })}>
+    <Empty icon="clock" title={t("changeGone", { version })}>
       <p>{t("changeGoneHint")}</p>
+      <a class="button" href={address({ screen: "files", repo, branch: route.branch! })}>
+        {t("toNow")}
+      </a>
     </Empty>
   );
 }

@@ -14,7 +14,10 @@ import { useFilter, useTree } from "./tree-state.ts";
 
 interface FilesProps {
   where: { repo: string; branch: string; at: string | undefined; head: string };
-  known: Schemas["AdminBranch"];
+  /** How much the state holds, once that is known. */
+  holds: Pick<Schemas["AdminBranch"], "files" | "bytes"> | undefined;
+  /** There is no such version. */
+  missing: boolean;
   path: string | undefined;
   onOpen: (path: string) => void;
   /** Absent where nothing can be saved. */
@@ -22,7 +25,7 @@ interface FilesProps {
   acts: Acts | null;
 }
 
-export function Files({ where, known, path, onOpen, onUpload, acts }: FilesProps) {
+export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: FilesProps) {
   const [filter, setFilter] = useState("");
   const [making, make] = useState(false);
   const tree = useTree(where, path);
@@ -64,8 +67,10 @@ export function Files({ where, known, path, onOpen, onUpload, acts }: FilesProps
           onOpen={onOpen}
         />
       )}
-      {tree.error && !tree.bare && <Behind words={wordsOf(tree.error)} onAgain={tree.again} />}
-      {found.error ? (
+      {tree.error && !tree.bare && !missing && <Behind words={wordsOf(tree.error)} onAgain={tree.again} />}
+      {missing ? (
+        <div class="inset" />
+      ) : found.error ? (
         <p class="hint inset" role="status">
           {t("notSearched", { why: wordsOf(found.error) })}
         </p>
@@ -85,9 +90,9 @@ export function Files({ where, known, path, onOpen, onUpload, acts }: FilesProps
           acts={acts}
         />
       )}
-      <div class="foot">
-        {t("fileCount", { n: known.files })} · {size(known.bytes)}
-      </div>
+      {!missing && (
+        <div class="foot">{holds && `${t("fileCount", { n: holds.files })} · ${size(holds.bytes)}`}</div>
+      )}
     </aside>
   );
 }

@@ -1,14 +1,35 @@
 // A branch with nothing chosen: what it holds, and how a client gets it.
-import { Ago, Empty, Snippet } from "../../shared/parts.tsx";
-import { number, size, t } from "../../shared/text.ts";
-import type { Schemas } from "../api.ts";
+import { Ago, Empty, Snippet, Trouble, Waiting } from "../../shared/parts.tsx";
+import { number, size, t, when } from "../../shared/text.ts";
+import { type Schemas, wordsOf } from "../api.ts";
 import { Choose } from "../upload/choose.tsx";
+import type { Sought } from "./history-state.ts";
 
 interface OverviewProps {
   repo: string;
   branch: Schemas["AdminBranch"];
   /** Absent where nothing can be saved. */
   onUpload: ((files: FileList | null) => void) | undefined;
+}
+
+type Fact = [name: string, value: string];
+
+const factsOf = (files: number, bytes: number): Fact[] => [
+  [t("files"), number(files)],
+  [t("size"), size(bytes)],
+];
+
+function Facts({ facts }: { facts: Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** What a client sends for the tree of a branch. */
@@ -33,9 +54,8 @@ export function Overview({ repo, branch, onUpload }: OverviewProps) {
       </Empty>
     );
   }
-  const facts: [string, string][] = [
-    [t("files"), number(branch.files)],
-    [t("size"), size(branch.bytes)],
+  const facts: Fact[] = [
+    ...factsOf(branch.files, branch.bytes),
     [t("history"), t("snapshotCount", { n: branch.snapshots })],
     ["short_id", branch.commit.short_id],
   ];
@@ -47,18 +67,29 @@ export function Overview({ repo, branch, onUpload }: OverviewProps) {
           {t("branch")} {branch.name} · {t("changed")} <Ago at={branch.updated_at} />
         </p>
       </header>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       <h2>{t("clientAsks")}</h2>
       <Snippet text={command(repo, branch.name)} />
       <p class="hint">{t(onUpload ? "openHint" : "openHintRead", { key: "Ctrl K" })}</p>
       {ways}
+    </div>
+  );
+}
+
+/** A branch as it was, with nothing chosen. */
+export function OverviewThen({ repo, branch, sought }: { repo: string; branch: string; sought: Sought }) {
+  const { change, error, again } = sought;
+  if (!change) return error ? <Trouble words={wordsOf(error)} onAgain={again} /> : <Waiting />;
+  const facts = factsOf(change.files, change.bytes);
+  return (
+    <div class="overview">
+      <header>
+        <h1>{repo}</h1>
+        <p class="sub">
+          {t("branch")} {branch} · {change.version} · {when(change.created_at)}
+        </p>
+      </header>
+      <Facts facts={change.short_id ? [...facts, ["short_id", change.short_id]] : facts} />
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { complain } from "../../shared/notice.tsx";
 import { wordsOf } from "../api.ts";
 import { sameForm, versionOf } from "./conflict.ts";
 import { type Drawn, START } from "./drawn.ts";
-import { type Found, lastAuthor, type Place, readFile } from "./remote.ts";
+import { type Found, isFolder, lastAuthor, type Place, readFile } from "./remote.ts";
 import { say } from "./words.ts";
 import { NOTHING, Work } from "./work.ts";
 
@@ -19,6 +19,8 @@ export interface Owner {
   /** Something was saved here: tree, history and head are others. */
   onChanged: () => void;
   mayDelete: () => boolean;
+  /** A folder is there in its place. */
+  onFolder?: () => void;
 }
 
 export class Reading {
@@ -57,7 +59,10 @@ export class Reading {
       const draft = this.takesUp ? await this.work.drafts?.takeUp() : null;
       this.work.chosen = draft?.chosen ?? this.work.chosen;
       const found = await this.read({ signal });
+      const { onFolder } = this.owner;
+      const folder = found.kind === "none" && !draft && onFolder && (await isFolder(this.place, signal));
       if (this.abort.signal.aborted) return;
+      if (folder) return onFolder();
       this.begin(found);
       if (!draft) return;
       if (found.kind === "text" && found.read.text === draft.text && sameForm(found.read, draft.form)) {

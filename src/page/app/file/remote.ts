@@ -1,6 +1,7 @@
 // What the open file asks of the service.
 import { type Decoded, decode, decodeAgain, type Encoding, TEXT_MAX } from "../../editor/bytes.ts";
 import { branchPath, Failure, filePath, query, read, type Schemas, send } from "../api.ts";
+import { folder } from "../calls.ts";
 
 /** Where a file lies; `at` is a snapshot, without it the branch as it is now. */
 export interface Place {
@@ -79,6 +80,15 @@ export async function readFile(place: Place, how: How = {}): Promise<Found> {
   return text
     ? { kind: "text", read: text, etag, size }
     : { kind: "binary", etag, size, image: await imageOf(place.path, bytes) };
+}
+
+/** Whether a folder is there in place of a file. */
+export async function isFolder({ repo, branch, path, at }: Place, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await folder(repo, branch, at, path, { signal, limit: 1 })).entries.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 async function imageOf(path: string, bytes: Uint8Array<ArrayBuffer>): Promise<string | null> {
