@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { useRowFocus } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
@@ -41,6 +42,7 @@ function All({ session, route, onRights }: AccountsProps) {
   const [filter, setFilter] = useState("");
   const [doing, setDoing] = useState<{ act: Act; name: string } | null>(null);
   const [secret, setSecret] = useState<{ name: string; password: string } | null>(null);
+  useRowFocus();
   const list = accounts.value;
   const own = session.username;
   const wanted = filter.trim().toLowerCase();

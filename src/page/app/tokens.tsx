@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { useRowFocus } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { type Loaded, useLoaded } from "../shared/load.ts";
 import { Menu } from "../shared/menu.tsx";
@@ -25,6 +26,7 @@ export function TokensScreen({ route, projects }: TokensProps) {
   const [secret, setSecret] = useState<Schemas["CreatedToken"] | null>(null);
   const [revoking, revoke] = useState<Token | null>(null);
   const [editing, edit] = useState<Token | null>(null);
+  useRowFocus();
   const list = tokens.value ? [...tokens.value].reverse() : null;
   const change = async (token: Token, json: object, done: string) => {
     try {

@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { settleFocus } from "./focus.ts";
 import { Icon } from "./icons.tsx";
 import { t } from "./text.ts";
 
@@ -40,13 +41,21 @@ function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
     return () => clearTimeout(timer);
   }, [held]);
   const { action } = notice;
+  const before = useRef<EventTarget | null>(null);
+  const end = () => {
+    onEnd();
+    settleFocus(before.current);
+  };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it stays while somebody points at it
     <div
       class={`toast${notice.bad ? " bad" : ""}`}
       onMouseEnter={() => hold(true)}
       onMouseLeave={() => hold(false)}
-      onFocusCapture={() => hold(true)}
+      onFocusCapture={(event) => {
+        if (!held) before.current = event.relatedTarget;
+        hold(true);
+      }}
       onBlurCapture={() => hold(false)}
     >
       {notice.bad && <Icon of="warn" />}
@@ -56,7 +65,7 @@ function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
           type="button"
           class="link"
           onClick={() => {
-            onEnd();
+            end();
             action.run();
           }}
         >
@@ -64,7 +73,7 @@ function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
         </button>
       )}
       {notice.bad && (
-        <button type="button" class="quiet" aria-label={t("close")} onClick={onEnd}>
+        <button type="button" class="quiet" aria-label={t("close")} onClick={end}>
           <Icon of="close" />
         </button>
       )}

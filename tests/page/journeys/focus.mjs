@@ -74,6 +74,48 @@ export default [
     same(await page.locator(".file .cm-focused").count(), 0);
   }],
 
+  ["the keys have a place after a rollback, its undo, a revoked token and a removed account", async (world) => {
+    const repo = await newProject(world.admin, "acme/places", { "a.txt": "a\n" }, { "a.txt": "b\n" });
+    let person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002`);
+    let { page } = person;
+    const at = (expected) => soon(() => page.evaluate(() => document.activeElement.ariaLabel || document.activeElement.id || document.activeElement.tagName), expected);
+    await page.locator("main").getByRole("button", { name: "Go back to before this" }).click();
+    await page.locator("dialog .changes li").waitFor();
+    await keys(person, "Control+Enter");
+    await page.getByText("The branch is back at v0002").waitFor();
+    await at("main");
+    await page.getByRole("button", { name: "Undo", exact: true }).focus();
+    await keys(person, "Enter");
+    await page.getByText("Undone").waitFor();
+    await at("main");
+    for (const name of ["Place 1", "Place 2", "Place 3"]) {
+      await world.admin.json("POST", "/site-builder/api/tokens", { name, repos: [repo], expires_at: null });
+    }
+    person = await world.somebody();
+    ({ page } = person);
+    await person.login("admin", process.env.SITECONF_PASSWORD, "/site-builder/tokens");
+    const choose = async (name, item) => {
+      await page.getByRole("button", { name: `More about ${name}` }).click();
+      await page.getByRole("button", { name: item, exact: true }).click();
+    };
+    // The newest is first.
+    await choose("Place 2", "Revoke");
+    await keys(person, "Control+Enter");
+    await page.getByText("Place 2 is revoked").waitFor();
+    await at("More about Place 1");
+    for (const name of ["place-1", "place-2"]) await world.admin.json("POST", "/site-builder/api/accounts", { name, password: PASSWORD, roles: [] });
+    await person.go("/site-builder/accounts");
+    await choose("place-1", "Remove…");
+    await page.locator("dialog .danger:enabled").waitFor();
+    await keys(person, "Control+Enter");
+    await page.getByText("place-1 is removed").waitFor();
+    await at("More about place-2");
+    for (const { tokenId, name } of await world.admin.json("GET", "/site-builder/api/tokens")) {
+      if (name.startsWith("Place")) await world.admin.json("DELETE", `/site-builder/api/tokens/${tokenId}`);
+    }
+    await world.admin.json("DELETE", "/site-builder/api/accounts/place-2");
+  }],
+
   ["the first link of the page skips to its content", async (world) => {
     const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
     const skip = page.getByRole("link", { name: "Skip to the content" });

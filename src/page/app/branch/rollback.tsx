@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { useDrawn } from "../../shared/drawn.ts";
+import { settleFocus } from "../../shared/focus.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
@@ -62,6 +63,7 @@ export function Rollback({
       onMoved();
       // Whoever went elsewhere meanwhile stays there.
       if (isDrawn()) onDone();
+      settleFocus();
       const { restored, snapshot, commit_id: expect } = back;
       // Where nobody can tell what state the branch has now, nothing is undone by one click.
       const takeBack = async (expect: string) => {
