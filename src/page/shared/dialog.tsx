@@ -39,6 +39,8 @@ export function Dialog({
     dialog.showModal();
     return () => dialog.close();
   }, []);
+  /** Somebody filled in a field: a click that misses must not throw that away. */
+  const filled = useRef(false);
   const submit = useRef(onSubmit);
   submit.current = onSubmit;
   const keys = (event: KeyboardEvent) => {
@@ -62,8 +64,11 @@ export function Dialog({
         event.preventDefault();
         if (!fixed) onClose();
       }}
+      onInput={() => {
+        filled.current = true;
+      }}
       onMouseDown={(event) => {
-        if (event.target === ref.current && !fixed) onClose();
+        if (event.target === ref.current && !fixed && !filled.current) onClose();
       }}
     >
       <div class="sheet">

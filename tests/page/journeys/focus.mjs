@@ -34,6 +34,19 @@ export default [
     await page.keyboard.press("Escape");
     await page.locator("dialog").waitFor({ state: "detached" });
     same(await focused(page), "Add");
+    // A click beside it closes it too, but throws nothing away that was typed.
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.locator("dialog [name=path]").waitFor();
+    await page.mouse.click(5, 5);
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.locator("dialog [name=path]").fill("typed.txt");
+    await page.mouse.click(5, 5);
+    same(await page.locator("dialog [name=path]").inputValue(), "typed.txt");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
   }],
 
   ["the keys go to the text of a file that was found or made by its name", async (world) => {
