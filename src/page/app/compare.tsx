@@ -1,8 +1,9 @@
 // Any two states of a branch, chosen from its history.
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
+import { Behind } from "../shared/parts.tsx";
 import { day, t, time } from "../shared/text.ts";
-import type { Schemas } from "./api.ts";
+import { type Schemas, wordsOf } from "./api.ts";
 import { Differences, type Side } from "./branch/difference.tsx";
 import { type Change, type HistoryState, nameOf, useChange, useHistory } from "./branch/history-state.ts";
 import * as calls from "./calls.ts";
@@ -52,6 +53,7 @@ export function CompareScreen({ route, branch }: CompareProps) {
           {t("close")}
         </a>
       </header>
+      {history.error && <Behind words={wordsOf(history.error)} onAgain={history.again} />}
       <Differences
         repo={repo}
         branch={name}
@@ -73,6 +75,9 @@ interface PickProps {
   onPick: (version: string) => void;
 }
 
+/** What is chosen to have older versions in the list. */
+const OLDER = "older";
+
 const wordsFor = (one: Change): string =>
   `${one.version} · ${day(one.created_at)} ${time(one.created_at)} · ${t("beforeThat", { what: nameOf(one) })}`;
 
@@ -83,7 +88,15 @@ function Pick({ label, value, history, onPick }: PickProps) {
   return (
     <label class="pick">
       <span>{label}</span>
-      <select value={value ?? ""} onChange={(event) => onPick(event.currentTarget.value)}>
+      <select
+        value={value ?? ""}
+        onChange={(event) => {
+          const { value: picked } = event.currentTarget;
+          if (picked !== OLDER) return onPick(picked);
+          event.currentTarget.value = value ?? "";
+          void history.older();
+        }}
+      >
         <option value="">{t("now")}</option>
         {!known && <option value={value}>{change ? wordsFor(change) : value}</option>}
         {list.map((one) => (
@@ -91,6 +104,7 @@ function Pick({ label, value, history, onPick }: PickProps) {
             {wordsFor(one)}
           </option>
         ))}
+        {!history.whole && list.length > 0 && <option value={OLDER}>{t("older")}…</option>}
       </select>
     </label>
   );

@@ -43,6 +43,14 @@ export default [
     await page.locator("main").getByRole("button", { name: "Go back to before this" }).waitFor();
     await person.go(`/site-builder/compare/${repo}?branch=main&from=v0003`);
     await page.locator("option:checked", { hasText: /v0003 · .*before: a.txt/ }).waitFor({ state: "attached" });
+    const from = page.locator(".pick select").first();
+    same(await from.locator("option", { hasText: "v0010 ·" }).count(), 0);
+    await from.selectOption({ label: "Older changes…" });
+    await from.locator("option", { hasText: "v0010 ·" }).waitFor({ state: "attached" });
+    same(await from.inputValue(), "v0003");
+    same(await page.locator("option", { hasText: "Older changes" }).count(), 0);
+    await from.selectOption("v0010");
+    await page.waitForURL(/from=v0010/);
     await person.go(at(repo, "rollback=v0003"));
     await page.getByRole("button", { name: "Roll back 1 file" }).waitFor();
     await person.go(at(repo, "change=v0500"));
