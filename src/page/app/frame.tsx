@@ -127,6 +127,7 @@ function Inside({
       {finding && (
         <Finder
           where={known ? { repo, branch: known.name, at: route.at } : null}
+          places={branchesOf(repo, branches.value ?? [], route.branch)}
           commands={commandsOf(session, projects.value ?? [], setOwn)}
           onFile={(path) =>
             known && go({ screen: "files", repo, branch: known.name, path, at: route.at ?? "" })
@@ -138,6 +139,16 @@ function Inside({
       {helping && <Help onClose={() => help(false)} />}
     </>
   );
+}
+
+/** The other branches of a project. */
+function branchesOf(repo: string, all: Schemas["AdminBranch"][], here: string | undefined): Command[] {
+  const others = all.filter(({ name }) => name !== here);
+  return others.map(({ name }) => ({
+    sign: "branch",
+    text: name,
+    run: () => go({ screen: "files", repo, branch: name }),
+  }));
 }
 
 function commandsOf(

@@ -1,6 +1,6 @@
 // Logging in, finding, and what happens to the page from outside.
 import { same, soon } from "../browser.mjs";
-import { file, newProject, PASSWORD, REPO } from "../seed.mjs";
+import { file, newProject, PASSWORD, project, REPO } from "../seed.mjs";
 
 const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
 
@@ -198,6 +198,22 @@ export default [
     await page.getByRole("option", { name: "New token" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "New token" }).waitFor();
+  }],
+
+  ["a branch and a project are found by their names, below the files", async (world) => {
+    const files = Object.fromEntries(Array.from({ length: 14 }, (_, at) => [`finder/${at}.txt`, "a\n"]));
+    const repo = await newProject(world.admin, "acme/finder", files);
+    await world.admin.json("POST", `${project(repo)}/branches`, { name: "finder-2", from: "main" });
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    await page.locator(".overview").waitFor();
+    const signs = () => page.getByRole("option").allInnerTexts();
+    await page.keyboard.press("Control+k");
+    same((await signs()).includes("finder-2"), false);
+    await page.keyboard.type("finder");
+    await page.getByRole("option", { name: "9.txt" }).waitFor();
+    same((await signs()).slice(-2).sort(), ["acme/finder.erp", "finder-2"]);
+    await page.getByRole("option", { name: "finder-2" }).click();
+    await page.waitForURL(/branch=finder-2/);
   }],
 
   ["what is drawn hears keys, and takes what is dropped, before anything else can happen", async (world) => {

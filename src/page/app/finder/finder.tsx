@@ -1,4 +1,4 @@
-// One box for going anywhere: files of this branch, projects, commands.
+// One box for going anywhere: files of this branch, its other branches, projects, commands.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Path } from "../../shared/parts.tsx";
@@ -19,13 +19,26 @@ interface FinderProps {
   /** The branch whose files are found; none on a screen that is about no branch. */
   where: { repo: string; branch: string; at: string | undefined } | null;
   commands: Command[];
+  /** What is found by a name alone, and not shown before one is typed. */
+  places: Command[];
   onFile: (path: string) => void;
   onClose: () => void;
 }
 
 const SHOWN_MAX = 12;
+/** So many that are no files have room beside them. */
+const OTHERS_MIN = 4;
 
-export function Finder({ where, commands, onFile, onClose }: FinderProps) {
+/** Those that fit what was typed, the best first. */
+function best<One extends Command>(all: One[], wanted: string): One[] {
+  return all
+    .map((one) => ({ one, points: score(one.text, wanted) }))
+    .filter(({ points }) => points >= 0)
+    .sort((a, b) => b.points - a.points)
+    .map(({ one }) => one);
+}
+
+export function Finder({ where, commands, places, onFile, onClose }: FinderProps) {
   const [text, setText] = useState("");
   const [files, setFiles] = useState<string[]>([]);
   const [failed, fail] = useState<unknown>(null);
@@ -52,24 +65,19 @@ export function Finder({ where, commands, onFile, onClose }: FinderProps) {
     );
     return () => abort.abort();
   }, [wanted, where?.repo, where?.branch, where?.at]);
-  const all: (Command & { file?: true })[] = [
-    ...files.map((path) => ({
-      sign: "file" as const,
-      text: path,
-      file: true as const,
-      run: () => {
-        onFile(path);
-        enter();
-      },
-    })),
-    ...commands,
-  ];
-  const found = all
-    .map((command) => ({ command, points: score(command.text, wanted) }))
-    .filter(({ points }) => points >= 0)
-    .sort((a, b) => b.points - a.points)
-    .slice(0, SHOWN_MAX)
-    .map(({ command }) => command);
+  const named: (Command & { file?: true })[] = files.map((path) => ({
+    sign: "file" as const,
+    text: path,
+    file: true as const,
+    run: () => {
+      onFile(path);
+      enter();
+    },
+  }));
+  const others: typeof named = best(wanted ? [...places, ...commands] : commands, wanted);
+  // Below the files, of which there may be many with one word in their paths.
+  const room = SHOWN_MAX - Math.min(others.length, OTHERS_MIN);
+  const found: typeof named = [...best(named, wanted).slice(0, room), ...others].slice(0, SHOWN_MAX);
   const run = (command: Command | undefined) => {
     if (!command) return;
     onClose();
