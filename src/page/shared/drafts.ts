@@ -119,6 +119,22 @@ export function flushDrafts(): void {
   for (const text of underWay.keys()) leave(text);
 }
 
+/** What keeps the drafts of the open files anew. */
+const keepers = new Set<() => void>();
+
+/** Has a draft kept anew each time that somebody has logged in again over it; gives what ends that. */
+export function onLoginAgain(keep: () => void): () => void {
+  keepers.add(keep);
+  return () => {
+    keepers.delete(keep);
+  };
+}
+
+/** Keeps what is open anew: another window may have forgotten all drafts when it logged out. */
+export function keepAgain(): void {
+  for (const keep of keepers) keep();
+}
+
 // Before a page is left there is time to write while the next one is asked for; when it is hidden, often none.
 addEventListener("beforeunload", flushDrafts);
 addEventListener("pagehide", flushDrafts);

@@ -1,5 +1,5 @@
 // Whoever goes elsewhere with something unsaved is told.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { newProject, PASSWORD } from "../seed.mjs";
 import { changed, editor, keys, open, put, text, type } from "./editor/steps.mjs";
 
@@ -24,6 +24,15 @@ async function leave({ page }) {
 async function logOut(page) {
   await page.getByRole("button", { name: "olga", exact: true }).click();
   await page.getByRole("button", { name: "Log out", exact: true }).click();
+}
+
+/** How many drafts this browser has kept. */
+async function kept() {
+  const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+  const database = await done(indexedDB.open("siteconf"));
+  const count = await done(database.transaction("drafts").objectStore("drafts").count());
+  database.close();
+  return count;
 }
 
 const toast = (page) => page.locator(".toast", { hasText: "a.txt is not saved" });
@@ -98,5 +107,33 @@ export default [
     await editor(person);
     same(await page.locator(".file .cm-content").innerText(), "a\n\n");
     same(await page.locator(".file .strip").count(), 0);
+  }],
+
+  ["who logs out in one window and in again in another has what is open there, after a reload too", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/drafts-beside");
+    const other = await person.context.newPage();
+    person.expected.push(/401/);
+    await other.goto(open(repo, "b.txt"));
+    await other.locator(".file[data-phase=text] .cm-content").click();
+    await other.keyboard.press("Control+End");
+    await other.keyboard.type("beside\n");
+    await soon(() => other.evaluate(kept), 2);
+    await logOut(page);
+    const question = page.getByRole("dialog", { name: "Log out" });
+    await question.getByText("2 files have edits that are not saved.").waitFor();
+    await question.getByRole("button", { name: "Discard them and log out" }).click();
+    await page.locator("form.login").waitFor();
+    const dialog = other.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.getByText("What you typed on this screen is kept.").waitFor();
+    await dialog.getByLabel("Password").fill(PASSWORD);
+    await other.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await other.reload();
+    await other.getByText("They are not saved yet.").waitFor();
+    same(await other.locator(".file .cm-content").innerText(), "b\nbeside\n\n");
+    // What was open where it was thrown away stays so.
+    await page.goto(open(repo, "a.txt"));
+    await editor(person);
+    same(await page.locator(".file .cm-content").innerText(), "a\n\n");
   }],
 ];

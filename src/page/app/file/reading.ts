@@ -2,7 +2,7 @@
 // screen.
 import { type Encoding, type Form, isGuessed, NEW } from "../../editor/bytes.ts";
 import type { Editor } from "../../editor/host.ts";
-import { type DraftKey, flushDrafts } from "../../shared/drafts.ts";
+import { type DraftKey, flushDrafts, onLoginAgain } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
 import { wordsOf } from "../api.ts";
 import { sameForm, versionOf } from "./conflict.ts";
@@ -31,6 +31,7 @@ export class Reading {
   private takesUp = true;
   /** What was typed is over another text than the draft of it says. */
   private isCarried = false;
+  private readonly stopKeeping = onLoginAgain(() => this.keep());
 
   constructor(
     protected readonly place: Place,
@@ -43,6 +44,7 @@ export class Reading {
   /** Ends it; what was typed is kept as a draft. */
   close(): void {
     flushDrafts();
+    this.stopKeeping();
     this.abort.abort();
   }
 

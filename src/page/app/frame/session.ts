@@ -1,6 +1,7 @@
 // Who is logged in. All windows of a browser share one session, so each of them says when it has logged somebody in
 // or out, and the others look again.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { keepAgain } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onSessionEnd, type Schemas, setAccount } from "../api.ts";
@@ -36,6 +37,7 @@ export function useSession() {
     if (now === null) return;
     if (before !== null && before !== now) notify(t("anotherAccount", { name: now, before }));
     setAsks(false);
+    if (waiting.current && before === now) keepAgain();
     waiting.current?.();
     waiting.current = null;
   }, []);

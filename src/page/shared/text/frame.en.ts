@@ -44,7 +44,7 @@ export const frame = {
   user: "User name",
   password: "Password",
   loginAgain: "Your session has ended",
-  loginAgainHint: "Log in to go on. Nothing you typed is lost.",
+  loginAgainHint: "Log in to go on. What you typed on this screen is kept.",
   anotherAccount:
     "You are logged in as {name} now. What {before} typed and did not save is kept for {before}.",
   sessionOver: "Your session has ended, so this was not done.",

@@ -48,7 +48,7 @@ export const frame: Translation<typeof english, Russian> = {
   user: "Имя пользователя",
   password: "Пароль",
   loginAgain: "Сеанс завершён",
-  loginAgainHint: "Войдите, чтобы продолжить. Всё набранное сохранено.",
+  loginAgainHint: "Войдите, чтобы продолжить. Набранное на этом экране сохранено.",
   anotherAccount: "Теперь вы вошли как {name}. Несохранённые правки {before} сохранены для {before}.",
   sessionOver: "Сеанс завершён, поэтому это не сделано.",
   otherAccount: "Теперь вошла другая учётная запись, поэтому это не сделано.",
