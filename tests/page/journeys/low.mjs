@@ -1,0 +1,77 @@
+// Low windows, as a page of 1280 by 1024 enlarged to 400 % has: whatever is shown can be read, and every button reached.
+import { same } from "../browser.mjs";
+import { newProject } from "../seed.mjs";
+import { editor, keys, open, put, type } from "./editor/steps.mjs";
+
+const text = Array.from({ length: 40 }, (_, at) => `line ${at}`).join("\n");
+const other = text.replace("line 0", "LINE 0").replace("line 39", "LINE 39");
+
+/** A pane of text shows at least this much, in pixels. */
+const PANE_PX = 120;
+
+/** What keeps the last pane of text, or one of these buttons, from being seen whole once it is scrolled to. */
+const unseen = ({ page }, buttons) => page.evaluate(([buttons, least]) => {
+  const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.getElementById("page");
+  const bars = [...top.querySelectorAll(".top, .tabs")].filter((bar) => bar.checkVisibility()).map((bar) => bar.getBoundingClientRect());
+  const room = [Math.max(0, ...bars.filter((bar) => bar.top <= 0).map((bar) => bar.bottom)), Math.min(innerHeight, ...bars.filter((bar) => bar.top > 0).map((bar) => bar.top))];
+  const shownOf = (node) => {
+    node.scrollIntoView({ block: "nearest" });
+    const box = node.getBoundingClientRect();
+    return Math.min(box.bottom, room[1]) - Math.max(box.top, room[0]);
+  };
+  const found = [];
+  const pane = [...top.querySelectorAll(".code")].at(-1);
+  const shown = pane ? shownOf(pane) : 0;
+  if (shown < least) found.push(`a pane of ${Math.round(shown)} px`);
+  for (const name of buttons) {
+    const button = [...top.querySelectorAll("button, a.button")].find((one) => one.textContent.includes(name));
+    if (!button || shownOf(button) < Math.min(20, button.offsetHeight) || button.offsetHeight === 0) found.push(`no ${name}`);
+  }
+  return found;
+}, [buttons, PANE_PX]);
+
+const windows = [{ width: 320, height: 256 }, { width: 640, height: 360 }, { width: 900, height: 300 }];
+
+export default [
+  ["in a low window no pane of text vanishes, and no button is cut off", async (world) => {
+    const repo = await newProject(world.admin, "acme/low", { "a.txt": text, "b.txt": "x" }, { "a.txt": other, "b.txt": "y" }, { "a.txt": `${other}\n` });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    const screens = [
+      ["file", "&path=a.txt", []],
+      ["then", "&path=a.txt&at=v0002", ["Go back to before this", "Back to now"]],
+      ["change", "&change=v0002", ["Files as of then", "Go back to before this"]],
+      ["single change", "&change=v0003", ["Go back to before this"]],
+      ["rollback", "&change=v0002&rollback=v0002", ["Roll back 2 files", "Cancel"]],
+      ["compare", "&from=v0002", ["Close"]],
+    ];
+    for (const size of windows) {
+      await page.setViewportSize(size);
+      for (const [name, query, buttons] of screens) {
+        const [kind, rest] = name === "compare" ? ["compare", query] : ["files", query];
+        await person.go(`/site-builder/${kind}/${repo}?branch=main${rest}`);
+        await page.locator(".code .cm-content").last().waitFor();
+        await person.settled();
+        await person.shot(`low ${size.width}x${size.height} ${name}`);
+        same(await unseen(person, buttons), [], `${name} at ${size.width}x${size.height}`);
+      }
+    }
+  }],
+
+  ["in a low window a merge is seen before it is saved", async (world) => {
+    const repo = await newProject(world.admin, "acme/low-merge", { "a.txt": text });
+    const person = await world.at(open(repo, "a.txt"), { width: 320, height: 256 });
+    const { page } = person;
+    person.expected.push(/412/);
+    await editor(person);
+    await type(person, "mine\n");
+    await put(world, repo, "a.txt", other);
+    await keys(person, "Control+s");
+    await page.locator("dialog .cm-content").last().waitFor();
+    for (const size of windows) {
+      await page.setViewportSize(size);
+      await person.shot(`low ${size.width}x${size.height} merge`);
+      same(await unseen(person, ["Save the merged text", "Keep mine", "Take theirs"]), [], `at ${size.width}x${size.height}`);
+    }
+  }],
+];
