@@ -74,4 +74,18 @@ export default [
       same(await unseen(person, ["Save the merged text", "Keep mine", "Take theirs"]), [], `at ${size.width}x${size.height}`);
     }
   }],
+
+  ["on a telephone the kind of a change is told by a word", async (world) => {
+    const repo = await newProject(world.admin, "acme/kinds", { "kept.txt": "x", "folder/with/a/rather/long/path/kept too.txt": "x" }, { "kept.txt": "y", "new.txt": "z" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`, { width: 320, height: 640 });
+    const changes = person.page.locator("dialog .changes");
+    await changes.getByRole("button", { name: "kept.txt changes back" }).waitFor();
+    await changes.getByRole("button", { name: "new.txt goes away" }).waitFor();
+    await person.shot("kinds rollback");
+    await person.go(`/site-builder/compare/${repo}?branch=main&from=v0001`);
+    await person.page.locator(".changes").getByRole("button", { name: "kept too.txt added" }).waitFor();
+    await person.settled();
+    await person.shot("kinds compare");
+    same(await person.page.locator(".changes .sub").evaluateAll((words) => words.every((word) => word.scrollWidth <= word.clientWidth)), true);
+  }],
 ];
