@@ -178,10 +178,16 @@ export function hostSheet(): CSSStyleSheet {
     }
     /* Where the colours of the page are not shown: a line is marked at its start, a word by a line through or under it. */
     @media (forced-colors: active) {
+      .cm-editor:is(.cm-merge-a, .cm-merge-b) .cm-line { border-inline-start: 4px solid Canvas; }
       .cm-editor.cm-merge-b .cm-changedLine, .cm-editor .cm-inlineChangedLine { border-inline-start: 4px solid CanvasText; }
       .cm-editor.cm-merge-a .cm-changedLine, .cm-editor .cm-deletedChunk { border-inline-start: 4px dashed CanvasText; }
       .cm-editor.cm-merge-b .cm-changedText { text-decoration: underline 2px; }
       .cm-editor.cm-merge-a .cm-changedText, .cm-editor .cm-deletedChunk .cm-deletedText { text-decoration: line-through 2px; }
+      .cm-editor.cm-merge-b .cm-line.cm-clash { border-inline-start: 4px solid Highlight; outline: 2px solid Highlight; outline-offset: -2px; }
+      .cm-editor .cm-selectionBackground { outline: 1px solid Highlight; outline-offset: -1px; }
+      .cm-editor .cm-searchMatch-selected { outline: 2px solid Highlight; }
+      .cm-editor .cm-panel input:focus { outline: 2px solid Highlight; }
+      .cm-editor .cm-lint-marker { forced-color-adjust: none; }
     }
     .cm-merge-revert button:hover { border-color: var(--accent); }
     .cm-merge-revert button:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
