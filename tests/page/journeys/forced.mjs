@@ -71,4 +71,37 @@ export default [
     same(starts.length >= 4 && starts.every((start) => start === starts[0]), true, `where lines start: ${starts}`);
     same(await lines.count() >= 4, true);
   }],
+
+  ["who asks for more contrast gets it", async (world) => {
+    const repo = await newProject(world.admin, "acme/contrast", { "a.txt": "x", "b.txt": "x" });
+    for (const dark of [false, true]) {
+      const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0001`, { dark });
+      const { page } = person;
+      await page.emulateMedia({ contrast: "more" });
+      await page.locator(".changes .sub").first().waitFor();
+      await person.settled();
+      const low = await page.evaluate(() => {
+        const light = (colour) => {
+          const [r, g, b] = colour.match(/[\d.]+/g).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+        const behind = (node) => {
+          const { backgroundColor } = getComputedStyle(node);
+          return /, 0\)$/.test(backgroundColor) ? behind(node.parentElement) : backgroundColor;
+        };
+        const texts = [...document.querySelectorAll(".sub, .version, .changes .current, .labels, .strip, .places a, .foot, .day")];
+        const edges = [...document.querySelectorAll(".top, .filehead, aside, .button:not(.primary), .field")];
+        return [
+          ...texts.filter((node) => ratio(getComputedStyle(node).color, behind(node)) < 7),
+          ...edges.filter((node) => ["borderBottom", "borderRight", "borderLeft"].some((side) => {
+            const style = getComputedStyle(node);
+            return style[`${side}Width`] !== "0px" && ratio(style[`${side}Color`], behind(node.parentElement)) < 4.5;
+          })),
+        ].map((node) => `${node.className}: ${node.textContent.slice(0, 20)}`);
+      });
+      await person.shot(`contrast ${dark ? "dark" : "light"}`);
+      same(low, [], dark ? "dark" : "light");
+    }
+  }],
 ];
