@@ -89,7 +89,7 @@ export function ProjectsScreen({ session, projects }: ProjectsProps) {
 
 function Table({ projects }: { projects: Project[] }) {
   return (
-    <table class="list">
+    <table class="list projects">
       <thead>
         <tr>
           <th>{t("name")}</th>
@@ -129,7 +129,9 @@ function Row({ project }: { project: Project }) {
         {project.default_branch ? (
           <span class="ref">
             <Icon of="branch" />
-            {project.default_branch}
+            <span class="name" title={project.default_branch}>
+              {project.default_branch}
+            </span>
           </span>
         ) : (
           <span class="dim">–</span>
@@ -139,10 +141,19 @@ function Row({ project }: { project: Project }) {
       <td class="less end dim">{project.files}</td>
       <td class="less">
         <Who name={project.owner} />
-        {project.owner}
+        <span class="by" title={project.owner}>
+          {project.owner}
+        </span>
       </td>
       <td class="end dim">
-        {project.updated_by && <span class="less">{project.updated_by}, </span>}
+        {project.updated_by && (
+          <span class="less">
+            <span class="by" title={project.updated_by}>
+              {project.updated_by}
+            </span>
+            ,{" "}
+          </span>
+        )}
         <Ago at={project.updated_at} />
       </td>
     </tr>

@@ -142,7 +142,7 @@ function Row({ token, onEdit, onForget, onRevoke }: RowProps) {
             <span class="ref all">{t("allProjects")}</span>
           ) : (
             token.repos.slice(0, SCOPES_SHOWN).map((repo) => (
-              <span key={repo} class="ref">
+              <span key={repo} class="ref" title={repo}>
                 {repo}
               </span>
             ))

@@ -20,14 +20,24 @@ const GAP_PX = 5;
 const isItem = (event: Event) => (event.target as Element).closest("a, button") !== null;
 
 /** Lays the items of a menu below its button, or above where there is no room. */
-function place(menu: HTMLElement): void {
-  const items = menu.querySelector<HTMLElement>(".items")!;
+function place(menu: HTMLElement, items: HTMLElement): void {
   const button = menu.getBoundingClientRect();
   const { width, height } = items.getBoundingClientRect();
   const below = button.bottom + GAP_PX;
   const top = below + height <= innerHeight ? below : Math.max(0, button.top - GAP_PX - height);
   items.style.top = `${top}px`;
   items.style.left = `${Math.max(GAP_PX, Math.min(button.right - width, innerWidth - width - GAP_PX))}px`;
+}
+
+/** How near a menu may come to the side of the window. */
+const SIDE_PX = 8;
+
+/** Moves a menu aside that would leave the window. */
+function keepWithin(list: HTMLElement) {
+  list.style.translate = "";
+  const { left, right } = list.getBoundingClientRect();
+  const over = Math.min(0, document.documentElement.clientWidth - SIDE_PX - right);
+  list.style.translate = `${Math.max(over, SIDE_PX - left)}px`;
 }
 
 /** A button with a menu under it: arrows move in it, Escape closes it, a click on an item too. */
@@ -43,15 +53,20 @@ export function Menu(props: MenuProps) {
   // Before the next key: whoever presses an arrow at once is in the menu.
   useLayoutEffect(() => {
     if (!open) return;
-    if (floating) place(ref.current!);
+    const menu = ref.current!;
+    const list = menu.querySelector<HTMLElement>(".items")!;
+    const lay = () => (floating ? place(menu, list) : keepWithin(list));
+    lay();
     items()[0]?.focus();
     const outside = (event: Event) => {
       if (!ref.current?.contains(event.target as Node)) setOpen(false);
     };
     addEventListener("pointerdown", outside);
+    addEventListener("resize", lay);
     if (floating) addEventListener("scroll", outside, { capture: true });
     return () => {
       removeEventListener("pointerdown", outside);
+      removeEventListener("resize", lay);
       removeEventListener("scroll", outside, { capture: true });
     };
   }, [open]);
