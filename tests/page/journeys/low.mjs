@@ -88,4 +88,45 @@ export default [
     await person.shot("kinds compare");
     same(await person.page.locator(".changes .sub").evaluateAll((words) => words.every((word) => word.scrollWidth <= word.clientWidth)), true);
   }],
+
+  ["with letters twice as large nothing is covered, and rows do not collide", async (world) => {
+    const repo = await newProject(world.admin, "acme/large-letters", { "folder/a.txt": text, "folder/b.txt": "x", "c.txt": "x" }, { "folder/a.txt": other, "c.txt": "y" });
+    const person = await world.at("/site-builder/");
+    const { page } = person;
+    const session = await person.context.newCDPSession(page);
+    await session.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
+    const files = `/site-builder/files/${repo}?branch=main`;
+    await person.go(`${files}&change=v0002`);
+    same(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize), "32px");
+    const back = page.getByRole("button", { name: "Go back to before this" }).first();
+    await back.waitFor();
+    await person.settled();
+    await person.shot("letters change");
+    // Its own middle and ends are what a click meets there.
+    same(await back.evaluate((node) => {
+      const { left, right, top, bottom } = node.getBoundingClientRect();
+      return [left + 9, (left + right) / 2, right - 9].map((x) => node.contains(document.elementFromPoint(x, (top + bottom) / 2)));
+    }), [true, true, true]);
+    await back.click();
+    await page.locator("dialog .code .cm-content").waitFor();
+    await person.unmoved();
+    await person.shot("letters rollback");
+    same(await unseen(person, ["Roll back 2 files", "Cancel"]), []);
+    await person.go(`${files}&path=folder/a.txt`);
+    await page.locator("header.top .menu > button").last().click();
+    await page.getByRole("button", { name: "Log out" }).scrollIntoViewIfNeeded();
+    await person.shot("letters menu");
+    same(await page.locator(".items").evaluate((node) => {
+      const { left, right, top, bottom } = node.getBoundingClientRect();
+      return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    }), true, "the menu is in the window");
+    await page.keyboard.press("Escape");
+    await page.locator(".tabs button").first().click();
+    await page.getByRole("treeitem", { name: "b.txt" }).waitFor();
+    await person.shot("letters tree");
+    same(await page.getByRole("treeitem").evaluateAll((rows) => {
+      const boxes = rows.map((row) => row.getBoundingClientRect()).sort((a, b) => a.top - b.top);
+      return boxes.every((box, at) => box.height >= 50 && (at === 0 || box.top >= boxes[at - 1].bottom));
+    }), true, "rows");
+  }],
 ];

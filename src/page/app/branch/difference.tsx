@@ -4,6 +4,7 @@ import type { Language } from "../../editor/bytes.ts";
 import { type Chunk, loadChunk } from "../../editor/chunk.ts";
 import type { Loaded } from "../../shared/load.ts";
 import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
+import { REM_PX } from "../../shared/rem.ts";
 import { type Key, size, t } from "../../shared/text.ts";
 import { filePath, type Schemas, wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
@@ -156,7 +157,7 @@ async function textsOf(
 }
 
 /** Less than this, and the two texts stand one below the other. */
-const SIDE_BY_SIDE_PX = 900;
+const SIDE_BY_SIDE_PX = 56.25 * REM_PX;
 
 /** The two texts of a path, the older left. */
 export function Sides(props: SidesProps) {

@@ -1,12 +1,13 @@
 // The files of a state. Only the rows in sight are in the document, so that a folder of 100,000 entries scrolls
 // as one of ten does.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
 import type { Act, Acts } from "./entry/acts.tsx";
 import { Line, RowMenu } from "./tree-line.tsx";
 import type { Row } from "./tree-state.ts";
 
-const ROW_PX = 26;
+const ROW_PX = 1.625 * REM_PX;
 const MORE_ROWS = 8;
 /** Letters that come within this time belong to one word. */
 const WORD_MS = 700;
