@@ -1,0 +1,70 @@
+// Menus by the keyboard: they close when the focus leaves them, and many items can be filtered.
+import { same, soon } from "../browser.mjs";
+import { newProject, project } from "../seed.mjs";
+
+const focused = (page) => page.evaluate(() => document.activeElement.textContent || document.activeElement.ariaLabel);
+
+export default [
+  ["a menu closes when the focus leaves it, and gives way to a sheet", async (world) => {
+    const repo = await newProject(world.admin, "acme/menu-focus", { "a.txt": "x" });
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const open = page.locator("header.top .items");
+    await page.locator(".overview").waitFor();
+    const button = page.locator("header.top .menu > button").first();
+    await button.focus();
+    await page.keyboard.press("Enter");
+    same(await open.count(), 1, "opened");
+    await page.keyboard.press("Shift+Tab");
+    same([await open.count(), await button.evaluate((node) => node === document.activeElement)], [1, true], "its own button");
+    await page.keyboard.press("Shift+Tab");
+    await soon(() => open.count(), 0);
+    same(await focused(page), "To the projects");
+    // A click beside the items keeps it, and Escape closes it after that.
+    await page.locator("header.top .menu > button").last().click();
+    await page.locator(".items .label b").click();
+    same(await open.count(), 1, "after a click beside the items");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").waitFor();
+    await page.keyboard.press("Escape");
+    same(await open.count(), 1, "after the finder");
+    await page.keyboard.press("Escape");
+    await soon(() => open.count(), 0);
+  }],
+
+  ["a menu of many branches is filtered, and Home and End are its ends", async (world) => {
+    const repo = await newProject(world.admin, "acme/menu-many", { "a.txt": "x" });
+    for (let at = 0; at < 210; at += 1) await world.admin.json("POST", `${project(repo)}/branches`, { name: `release/${String(at).padStart(3, "0")}`, from: "main" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    const button = page.locator("header.top .menu > button").nth(1);
+    const items = page.locator("header.top .items");
+    await page.locator(".overview").waitFor();
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await person.shot("menu many");
+    same(await page.evaluate(() => document.activeElement.type), "search");
+    await items.getByText("and 11 more").waitFor();
+    await page.keyboard.press("ArrowDown");
+    same(await focused(page), "main1 file");
+    await page.keyboard.press("End");
+    same(await focused(page), "New branch");
+    await page.keyboard.press("ArrowUp");
+    same(await focused(page), "release/1981 file");
+    await page.keyboard.press("Home");
+    await page.keyboard.type("nothing such");
+    await items.getByText("nothing such").waitFor();
+    same(await items.getByRole("link").count(), 0);
+    same(await person.accessibility(), []);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("/207");
+    await soon(() => items.getByRole("link").allInnerTexts().then((list) => list.map((text) => text.split("\n")[0])), ["release/207"]);
+    await person.shot("menu filtered");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/branch=release(\/|%2F)207/);
+    await soon(() => items.count(), 0);
+    await soon(() => button.innerText(), "release/207");
+    // The next time it is whole again.
+    await button.click();
+    same(await items.getByRole("link").count(), 200);
+  }],
+];
