@@ -1,6 +1,6 @@
 // Low windows, as a page of 1280 by 1024 enlarged to 400 % has: whatever is shown can be read, and every button reached.
 import { same } from "../browser.mjs";
-import { newProject } from "../seed.mjs";
+import { branch, newProject } from "../seed.mjs";
 import { editor, keys, open, put, type } from "./editor/steps.mjs";
 
 const text = Array.from({ length: 40 }, (_, at) => `line ${at}`).join("\n");
@@ -87,6 +87,14 @@ export default [
     await person.settled();
     await person.shot("kinds compare");
     same(await person.page.locator(".changes .sub").evaluateAll((words) => words.every((word) => word.scrollWidth <= word.clientWidth)), true);
+    // So is what somebody said of it: in three lines at most, and with dots where they are not enough.
+    const message = "what was said of it is longer than a line";
+    await world.admin.json("POST", `${branch(repo, "main")}/batch`, { message, actions: [{ action: "create", file_path: "other.txt", content: "x" }] });
+    await person.go(`/site-builder/files/${repo}?branch=main&change=v0003`);
+    const heading = person.page.getByRole("heading", { name: message });
+    await heading.waitFor();
+    same(await heading.evaluate((node) => [node.scrollWidth <= node.clientWidth, node.clientHeight > 30, node.clientHeight < 70]), [true, true, true]);
+    await person.shot("kinds said");
   }],
 
   ["with letters twice as large nothing is covered, and rows do not collide", async (world) => {
