@@ -1,9 +1,9 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
 // screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
-import { pathWords } from "../shared/path-words.ts";
 import { refusalWords } from "../shared/rules.ts";
 import { type Key, t } from "../shared/text.ts";
+import { pathWords } from "./parts/path-words.ts";
 
 export type Schemas = components["schemas"];
 export const API = "/site-builder/api";

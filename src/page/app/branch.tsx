@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { Trouble, Waiting } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { type Schemas, wordsOf } from "./api.ts";
 import { ChangeView, Gone } from "./branch/change.tsx";
@@ -13,7 +13,7 @@ import { type Change, type HistoryState, useChange, useHistory } from "./branch/
 import { Kept } from "./branch/kept.tsx";
 import { useChangeKeys } from "./branch/keys.ts";
 import { File, fetchFile } from "./branch/lazy-file.tsx";
-import { NewBranch } from "./branch/new-branch.tsx";
+import { NoBranch } from "./branch/no-branch.tsx";
 import { Overview, OverviewThen } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
@@ -60,27 +60,11 @@ export function BranchScreen(props: ScreenProps) {
       ) : !branches.value ? (
         <Waiting />
       ) : branches.value.length === 0 ? (
-        <NoBranch {...props} />
+        <NoBranch repo={route.repo} may={props.project?.permissions.write ?? false} onDone={branches.again} />
       ) : route.branch ? (
         <Trouble words={t("notThere")} onAgain={branches.again} />
       ) : null}
     </main>
-  );
-}
-
-function NoBranch({ route, project, branches }: ScreenProps) {
-  const [making, make] = useState(false);
-  return (
-    <Empty icon="branch" title={t("noBranch")}>
-      <p>{t("noBranchHint")}</p>
-      {project?.permissions.write && (
-        <button type="button" class="button primary" onClick={() => make(true)}>
-          <Icon of="plus" />
-          {t("newBranch")}
-        </button>
-      )}
-      {making && <NewBranch repo={route.repo} onClose={() => make(false)} onDone={branches.again} />}
-    </Empty>
   );
 }
 

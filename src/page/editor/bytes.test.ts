@@ -95,8 +95,8 @@ test("texts of Western Europe are told from Russian ones", () => {
     "Größe",
     "Öl",
     "Preis=5 €\n",
-    "§ 4 Änderungen: die Maße der Körper, „übliche“ Größen, für Straßen – ÖPNV\n",
-    "[été]\nprix=où la tempête a été créée, à l’œuvre ; « déjà »\n",
+    "§ 4 Änderungen: die Maße der Körper, \u201eübliche\u201c Größen, für Straßen – ÖPNV\n",
+    "[été]\nprix=où la tempête a été créée, à l’œuvre ; \u00ab déjà \u00bb\n",
     "prix=a la carte à 5\n",
     "título=configuración, mañana, niño; ação, não\n",
   ];

@@ -9,8 +9,8 @@ import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
 import type { Acts } from "./entry/acts.tsx";
 import { NewFile } from "./new-file.tsx";
+import { useFilter, useTree } from "./tree/state.ts";
 import { Tree } from "./tree.tsx";
-import { useFilter, useTree } from "./tree-state.ts";
 
 interface FilesProps {
   where: { repo: string; branch: string; at: string | undefined; head: string };

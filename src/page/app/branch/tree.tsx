@@ -4,8 +4,8 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
 import type { Act, Acts } from "./entry/acts.tsx";
-import { Line, RowMenu } from "./tree-line.tsx";
-import type { Row } from "./tree-state.ts";
+import { Line, RowMenu } from "./tree/line.tsx";
+import type { Row } from "./tree/state.ts";
 
 const ROW_PX = 1.625 * REM_PX;
 const MORE_ROWS = 8;

@@ -1,7 +1,7 @@
 // What is drawn of the open file.
 import { type Form, NEW } from "../../editor/bytes.ts";
 import type { Mark } from "../../editor/host.ts";
-import type { Conflict } from "./conflict.ts";
+import type { Conflict } from "./conflict/conflict.ts";
 import type { Author, Found } from "./remote.ts";
 import type { Trouble } from "./trouble.ts";
 

@@ -5,7 +5,7 @@ import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
 import { go } from "../route.ts";
-import { type Conflict, conflictOf, type Left, sameForm, takeUp, type Version } from "./conflict.ts";
+import { type Conflict, conflictOf, type Left, sameForm, takeUp, type Version } from "./conflict/conflict.ts";
 import { Following } from "./following.ts";
 import type { Owner } from "./reading.ts";
 import {

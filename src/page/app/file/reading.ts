@@ -5,7 +5,7 @@ import type { Editor } from "../../editor/host.ts";
 import { type DraftKey, flushDrafts, onLoginAgain } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
 import { wordsOf } from "../api.ts";
-import { sameForm, versionOf } from "./conflict.ts";
+import { sameForm, versionOf } from "./conflict/conflict.ts";
 import { type Drawn, START } from "./drawn.ts";
 import { type Found, isFolder, lastAuthor, type Place, readFile } from "./remote.ts";
 import { say } from "./words.ts";

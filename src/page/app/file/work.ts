@@ -2,7 +2,7 @@
 import { COLOUR_MAX, type Encoding, type Form, NEW } from "../../editor/bytes.ts";
 import type { Document, Editor } from "../../editor/host.ts";
 import { type DraftKey, Drafts } from "../../shared/drafts.ts";
-import { type Left, sameForm, type Version } from "./conflict.ts";
+import { type Left, sameForm, type Version } from "./conflict/conflict.ts";
 
 /** What an edit began from, or was saved last. */
 export interface Base {

@@ -4,7 +4,7 @@ import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Path } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
 import { wordsOf } from "../api.ts";
-import { findFiles } from "../branch/tree-state.ts";
+import { findFiles } from "../branch/tree/state.ts";
 import { enter } from "../route.ts";
 import { score } from "./score.ts";
 

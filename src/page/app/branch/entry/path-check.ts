@@ -2,7 +2,7 @@
 
 import { t } from "../../../shared/text.ts";
 import { Failure, filePath, query, send, statePath } from "../../api.ts";
-import { parents } from "../tree-state.ts";
+import { parents } from "../tree/state.ts";
 
 /** What is to have another path. */
 interface Moved {

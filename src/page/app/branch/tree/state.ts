@@ -1,7 +1,7 @@
 // The folders of a state: fetched when they are opened, and kept until the state is another.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Failure, query, read, type Schemas, statePath } from "../api.ts";
-import * as calls from "../calls.ts";
+import { Failure, query, read, type Schemas, statePath } from "../../api.ts";
+import * as calls from "../../calls.ts";
 
 export type Entry = Schemas["AdminTreeEntry"];
 

@@ -1,10 +1,10 @@
 // What a row of the tree shows.
-import { Icon } from "../../shared/icons.tsx";
-import { Menu } from "../../shared/menu.tsx";
-import { Path } from "../../shared/parts.tsx";
-import { number, t } from "../../shared/text.ts";
-import { type Acts, EntryItems } from "./entry/acts.tsx";
-import type { Row } from "./tree-state.ts";
+import { Icon } from "../../../shared/icons.tsx";
+import { Menu } from "../../../shared/menu.tsx";
+import { Path } from "../../../shared/parts.tsx";
+import { number, t } from "../../../shared/text.ts";
+import { type Acts, EntryItems } from "../entry/acts.tsx";
+import type { Row } from "./state.ts";
 
 export function Line({ row, found }: { row: Row; found: boolean }) {
   if (!row.folder) {

@@ -1,4 +1,4 @@
-import "./stand-in.ts";
+import "../../shared/stand-in.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pathWords } from "./path-words.ts";

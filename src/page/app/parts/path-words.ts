@@ -1,5 +1,5 @@
 // Why the service refuses the path of a file, in the words of the page. The service alone knows the rules.
-import { type Key, t } from "./text.ts";
+import { type Key, t } from "../../shared/text.ts";
 
 /** What it says, and the words for that, which may need what is in the groups. */
 const reasons: [RegExp, Key][] = [

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Form } from "../../editor/bytes.ts";
-import { useChunk } from "../../editor/chunk.ts";
-import { language } from "../../editor/language.ts";
-import type { Merger } from "../../editor/pair.ts";
-import { Dialog } from "../../shared/dialog.tsx";
-import { Waiting } from "../../shared/parts.tsx";
-import { when } from "../../shared/text.ts";
+import type { Form } from "../../../editor/bytes.ts";
+import { useChunk } from "../../../editor/chunk.ts";
+import { language } from "../../../editor/language.ts";
+import type { Merger } from "../../../editor/pair.ts";
+import { Dialog } from "../../../shared/dialog.tsx";
+import { Waiting } from "../../../shared/parts.tsx";
+import { when } from "../../../shared/text.ts";
+import { say } from "../words.ts";
 import type { Conflict, Left, Merged } from "./conflict.ts";
-import { say } from "./words.ts";
 
 interface ConflictProps {
   path: string;

@@ -1,7 +1,7 @@
 // Two versions of one file: what came of them by itself.
-import { COLOUR_MAX, type Decoded, type Form } from "../../editor/bytes.ts";
-import { type Lines, merge } from "../../editor/merge.ts";
-import type { Author, Found } from "./remote.ts";
+import { COLOUR_MAX, type Decoded, type Form } from "../../../editor/bytes.ts";
+import { type Lines, merge } from "../../../editor/merge.ts";
+import type { Author, Found } from "../remote.ts";
 
 /** A text and how it lies in its file. */
 export interface Version {

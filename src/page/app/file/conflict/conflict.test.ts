@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NEW } from "../../editor/bytes.ts";
+import { NEW } from "../../../editor/bytes.ts";
 import { conflictOf, type Version } from "./conflict.ts";
 
 const version = (text: string): Version => ({ text, form: NEW });
