@@ -166,7 +166,7 @@ export default [
   }],
 
   ["a change of line ends, mark, encoding or the right to run it alone is told in words", async (world) => {
-    const repo = await newProject(world.admin, "acme/forms", { "a.txt": "цена\nдва\n", "b.txt": "Größe\r\n", "run.sh": "echo\n", "c.txt": "a\n" });
+    const repo = await newProject(world.admin, "acme/written-forms", { "a.txt": "цена\nдва\n", "b.txt": "Größe\r\n", "run.sh": "echo\n", "c.txt": "a\n" });
     const encoded = (bytes) => ({ content: Buffer.from(bytes).toString("base64"), encoding: "base64" });
     const actions = [
       { action: "update", file_path: "a.txt", ...encoded("\ufeffцена\r\nдва\r\n") },
@@ -179,7 +179,7 @@ export default [
     const told = (expected) => soon(() => page.locator(".forms").last().locator("li").allInnerTexts(), expected);
     await told(["Line ends: LF → CRLF", "Byte order mark: added"]);
     await person.shot("forms");
-    await page.getByRole("button", { name: /b\.txt/ }).click();
+    await page.getByRole("button", { name: "b.txt changed" }).click();
     await told(["Encoding: UTF-8 → Windows-1252"]);
     await person.go(`/site-builder/compare/${repo}?branch=main&from=v0002&path=c.txt`);
     await told(["Line ends: LF → CRLF"]);

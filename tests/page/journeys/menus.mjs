@@ -47,8 +47,8 @@ export default [
     await page.keyboard.press("ArrowDown");
     same(await focused(page), "main1 file");
     await page.keyboard.press("End");
-    same(await focused(page), "New branch");
-    await page.keyboard.press("ArrowUp");
+    same(await focused(page), "Delete branch…");
+    for (let up = 0; up < 3; up += 1) await page.keyboard.press("ArrowUp");
     same(await focused(page), "release/1981 file");
     await page.keyboard.press("Home");
     await page.keyboard.type("nothing such");
