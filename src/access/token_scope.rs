@@ -189,17 +189,25 @@ impl Scope {
         let Self::Allowlist(listed) = self else {
             return Ok(true);
         };
-        let named = listed.iter().filter(|entry| match selector {
-            ProjectSelector::Id(id) => entry.name(owner, projects) == id.as_str(),
-            ProjectSelector::Number(number) => entry.project == *number,
-            ProjectSelector::Unknown => false,
-        });
-        for entry in named {
-            if find(projects, &ProjectSelector::Number(entry.project))?.is_none() {
-                return Ok(true);
+        let is_gone = |number| -> Result<bool> {
+            Ok(find(projects, &ProjectSelector::Number(number))?.is_none())
+        };
+        match selector {
+            ProjectSelector::Id(id) => {
+                for entry in listed {
+                    // Of those that are there nobody needs the name.
+                    if is_gone(entry.project)? && entry.name(owner, projects) == id.as_str() {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
             }
+            ProjectSelector::Number(number) => {
+                let is_listed = listed.iter().any(|entry| entry.project == *number);
+                Ok(is_listed && is_gone(*number)?)
+            }
+            ProjectSelector::Unknown => Ok(false),
         }
-        Ok(false)
     }
 
     /// The scope as `repos` again, for a token of this owner.

@@ -103,7 +103,7 @@ impl SteadyClock {
     /// Those of the store.
     pub fn trust_clock(&self) -> Result<()> {
         let now = self.clock.now();
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_reserve();
         let record = ClockRecord { mark: now };
         batch.write(key::CLOCK.to_owned(), Expect::Anything, &record);
         self.store.commit(batch)?;
