@@ -108,15 +108,15 @@ impl Scope {
         Self::parse_each(repos, most, |id| {
             let found = find(projects, &ProjectSelector::Id(id.clone()))?;
             let found = found.map(|project| Found::from(&project));
+            let is_called = |entry: &&Listed| entry.name(owner, projects) == id.as_str();
             let is_found =
                 |entry: &&Listed| found.as_ref().is_some_and(|p| p.number == entry.project);
-            if let Some(entry) = listed.iter().find(is_found) {
+            if let Some(entry) = listed.iter().filter(is_found).find(is_called) {
                 return Ok(Listed {
                     project: entry.project,
                     repo_id: id.to_string(),
                 });
             }
-            let is_called = |entry: &&Listed| entry.name(owner, projects) == id.as_str();
             match listed.iter().find(is_called) {
                 None => Listed::new(id, found, owner),
                 Some(entry) if found.is_none() => Ok(entry.clone()),

@@ -282,6 +282,12 @@ fn a_token_tells_no_new_name_of_what_its_owner_may_not_read() {
     assert_eq!(alice.get(TOKENS).json()[0]["repos"], told);
     let changed = alice.patch(&at(&token), &json!({ "name": "u" }));
     assert_eq!(changed.expect_status(200).json()["repos"], told);
+    // Nor does it say whether a guess is right.
+    alice
+        .patch(&at(&token), &json!({ "repos": ["secret.erp"] }))
+        .assert_refused(403);
+    let same = alice.patch(&at(&token), &json!({ "repos": told }));
+    assert_eq!(same.expect_status(200).json()["repos"], told);
     let rotated = alice.post(&format!("{}/rotate", at(&token)), &json!({}));
     assert_eq!(rotated.expect_status(200).json()["repos"], told);
 }
