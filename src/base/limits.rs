@@ -399,6 +399,8 @@ pub const EVENTS_S_MAX: u64 = 600;
 pub const EVENTS_QUIET_S_MAX: u64 = 50;
 /// Shortest time between two events of a stream, in milliseconds: what happens faster is told together.
 pub const EVENTS_PAUSE_MS: u64 = 100;
+/// Requests that wait leave one of so many parts of the connections to others.
+pub const WAITING_LEAVE_CONNECTIONS_PART: u64 = 10;
 /// One of so many parts of the requests that may wait is kept for people who are logged in.
 pub const WAITING_KEPT_FOR_SESSIONS_PART: u64 = 8;
 /// All tokens of one account leave one of so many parts of the requests that may wait to others.

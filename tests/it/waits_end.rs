@@ -112,6 +112,21 @@ fn so_many_may_wait() {
 }
 
 #[test]
+fn who_waits_leaves_connections_to_others_whatever_the_settings_say() {
+    let stage = Stage::set_with(&["--connections-max", "3", "--waiting-max", "9000"]);
+    let target = stage.project.on("main", "");
+    let _waiting: Vec<_> = (1..=2)
+        .map(|count| {
+            let begun = stage.begin(&stage.project.user, &target, 60);
+            stage.wait_until(count);
+            begun
+        })
+        .collect();
+    let refused = waiting(&stage.project.user, &target, 60).send();
+    refused.assert_error(503, "too many requests wait; try again in a moment");
+}
+
+#[test]
 fn tokens_of_one_account_leave_places_to_those_of_others_and_all_of_them_to_people() {
     // Of 8 places one is kept for people, and the tokens of one account take 6 at most.
     let stage = Stage::set_with(&["--waiting-max", "8"]);

@@ -144,6 +144,11 @@ fn settings_that_do_not_go_together_are_refused_by_their_names() {
             "listen = \"none\" (--listen): then tls_listen or unix_listen must say where to listen"
                 .to_owned(),
         ),
+        (
+            vec!["--listen", "127.0.0.1:19999", "--metrics-listen", "127.0.0.1:19999"],
+            "metrics_listen = \"127.0.0.1:19999\" (--metrics-listen): listen has this address already"
+                .to_owned(),
+        ),
     ] {
         assert_eq!(refused(&flags), (Some(2), format!("siteconf: {said}")));
     }

@@ -87,7 +87,30 @@ impl Places {
         } else if let Some(file) = files.iter().find(|file| !file.as_os_str().is_empty()) {
             return Err(file.refuse("nothing speaks TLS: set tls_listen to an address and a port"));
         }
+        places.require_different(settings)?;
         Ok(places)
+    }
+
+    /// # Errors
+    /// [`Error::Usage`] where two listeners have the same address: the system would blame another process.
+    fn require_different(&self, settings: &Settings) -> Result<()> {
+        let tls = self.tls.as_ref().map(|(address, _)| *address);
+        let named = [
+            ("listen", &settings.listen, self.plain),
+            ("tls_listen", &settings.tls_listen, tls),
+            ("metrics_listen", &settings.metrics_listen, self.metrics),
+        ];
+        for (at, (_, told, address)) in named.iter().enumerate() {
+            // Of port 0 the system gives each its own.
+            let taken = address.filter(|address| address.port() != 0);
+            let first = named[..at]
+                .iter()
+                .find(|(.., other)| taken.is_some() && *other == taken);
+            if let Some((name, ..)) = first {
+                return Err(told.refuse(format_args!("{name} has this address already")));
+            }
+        }
+        Ok(())
     }
 
     /// Begins to listen. From now on connections wait.

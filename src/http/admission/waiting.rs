@@ -7,7 +7,9 @@ use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::network::ClientNetwork;
 use super::quota::{Full, Quota, Share};
 use crate::access::{Account, Refusal};
-use crate::base::limits::{WAITING_KEPT_FOR_SESSIONS_PART, WAITING_LEFT_BY_ACCOUNT_PART};
+use crate::base::limits::{
+    WAITING_KEPT_FOR_SESSIONS_PART, WAITING_LEAVE_CONNECTIONS_PART, WAITING_LEFT_BY_ACCOUNT_PART,
+};
 use crate::http::error::Error;
 use crate::http::metrics::tallies::Tallies;
 use crate::http::settings::Limits;
@@ -34,14 +36,20 @@ impl WaitingRequests {
     /// Nobody waits yet. Those who do are counted there.
     ///
     /// # Limits
-    /// One place in [`WAITING_KEPT_FOR_SESSIONS_PART`] is for accounts that are logged in, and the tokens of one
+    /// One connection in [`WAITING_LEAVE_CONNECTIONS_PART`] is for who does not wait, whatever the settings say. One
+    /// place in [`WAITING_KEPT_FOR_SESSIONS_PART`] is for accounts that are logged in, and the tokens of one
     /// leave one in [`WAITING_LEFT_BY_ACCOUNT_PART`]: one account may have all clients of a company.
     pub(in crate::http) fn new(limits: &Limits, tallies: &Arc<Tallies>) -> Self {
         let address_max = match limits.waiting_address_max {
             0 => u64::MAX,
             most => most,
         };
-        let all_max = limits.waiting_max;
+        let connections = limits.connections_max;
+        let connections_left = connections.div_ceil(WAITING_LEAVE_CONNECTIONS_PART);
+        let all_max = limits
+            .waiting_max
+            .min(connections - connections_left)
+            .max(1);
         Self {
             of_credential: CredentialQuota::with_parts(
                 all_max,
