@@ -20,6 +20,9 @@ mod exports;
 #[cfg(test)]
 mod folders;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 #[path = "../pull/mounted.rs"]

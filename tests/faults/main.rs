@@ -22,6 +22,9 @@ mod folders;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 #[path = "../migrate/model.rs"]

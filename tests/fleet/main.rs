@@ -29,6 +29,9 @@ mod hot_branch;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 #[path = "../faults/load/mod.rs"]
 #[allow(
     dead_code,

@@ -1,7 +1,6 @@
 //! An S3 server of the field, `SeaweedFS`, as a process: what daemons do with it, and without it.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +9,7 @@ use crate::bucket::{KEY_ID, SECRET_KEY, TestBucket};
 use crate::client::Client;
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, PROJECT, file, read, serve_at, siteconf_at};
+use crate::left_out::leave_out;
 use crate::store::init_at;
 
 /// A server of its own. It ends with the test.
@@ -140,12 +140,6 @@ pub(crate) fn is_here(program: &str) -> bool {
         ));
     }
     found
-}
-
-#[expect(clippy::disallowed_methods, reason = "the setting is the suite's own")]
-fn leave_out(why: &str) {
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
-    writeln!(std::io::stderr(), "LEFT OUT: {why}").unwrap();
 }
 
 /// Bytes of which no two pieces are the same.

@@ -50,6 +50,8 @@ mod hostile;
 mod import;
 mod json_bodies;
 mod kept_answers;
+#[path = "../support/left_out.rs"]
+mod left_out;
 mod limits;
 mod login;
 mod long_lists;

@@ -13,13 +13,15 @@
 mod harness;
 
 mod assets;
+#[path = "../support/left_out.rs"]
+mod left_out;
 
 use std::env;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use harness::Daemon;
+use left_out::leave_out;
 
 /// How long the run may take, in seconds, before it counts as hanging.
 const PATIENCE_S: &str = "900";
@@ -80,18 +82,14 @@ fn packages() -> Option<PathBuf> {
     let folder = folder.join("page-tests");
     for needed in [&folder.join("made-from"), Path::new(CHROMIUM)] {
         if !needed.exists() {
-            leave_out(&format!("{}; tests/page/install gets it", needed.display()));
+            leave_out(&format!(
+                "{} is not on this machine; tests/page/install gets it",
+                needed.display()
+            ));
             return None;
         }
     }
     Some(folder)
-}
-
-fn leave_out(what: &str) {
-    let told = format!("LEFT OUT, not on this machine: {what}");
-    assert_ne!(setting("CI").as_deref(), Some("true"), "{told}");
-    // Past the capture of a test's output: what was not tested must be seen.
-    writeln!(io::stderr(), "{told}").expect("standard error is open");
 }
 
 /// A variable of the environment.

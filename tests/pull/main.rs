@@ -18,6 +18,9 @@ mod fake;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 mod mounted;
 #[cfg(test)]
 mod own_files;

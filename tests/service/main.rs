@@ -26,6 +26,9 @@ mod imports;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 mod log;
 #[cfg(test)]
 mod logins;

@@ -70,6 +70,9 @@ mod forwarded;
 #[cfg(test)]
 mod index;
 #[cfg(test)]
+#[path = "../support/left_out.rs"]
+mod left_out;
+#[cfg(test)]
 mod objects;
 #[cfg(test)]
 #[cfg(feature = "fleet")]
