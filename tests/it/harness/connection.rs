@@ -27,6 +27,12 @@ impl Connection {
         }
     }
 
+    /// Has an answer take as long before it counts as missing.
+    pub(crate) fn be_patient_for(&self, patience: Duration) {
+        let stream = self.stream.get_ref();
+        stream.set_read_timeout(Some(patience)).unwrap();
+    }
+
     /// Sends bytes as they are. A daemon that has already refused may have closed: what it answered
     /// is what counts, so a failed write is not an error here.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
