@@ -97,9 +97,9 @@ impl Digests {
     }
 
     /// The digest of a state, for a client. Its commit id enters the index soon after, so that whoever
-    /// knows an id can use it for as long as the state exists; till then the id is searched for. Of one
-    /// that a change has just made the store is not asked what it keeps: that would be two ways over a
-    /// network, before the save is answered, for what is seldom there.
+    /// knows an id can use it for as long as the state exists; till then the id is searched for. With
+    /// `is_new`, for a state that a change has just made, the store is not asked for a digest: it seldom has one,
+    /// and over a network that would be two round trips before the save is answered.
     pub(super) fn publish_id(
         &self,
         project: u64,

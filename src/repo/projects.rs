@@ -88,8 +88,8 @@ impl Projects {
         }
     }
 
-    /// The same, where a project comes only to who has a record under the key that this makes of an owner's
-    /// number. Without, every number may own projects.
+    /// The same, with owners who must exist: `key` gives the key of the record that an owner of this number has.
+    /// Without it any number may own projects.
     #[must_use]
     pub fn with_owners(self, key: fn(u64) -> String) -> Self {
         Self {

@@ -18,14 +18,14 @@ const SIZE_MAX: usize = 2048;
 #[derive(Debug)]
 pub struct Pace {
     size: Cell<usize>,
-    /// How many times as long as a transaction nothing is done after it, while others save.
+    /// How long to pause after each transaction while others save, as a multiple of the time that it took.
     pause_times: u32,
     /// The last write of a record that was seen.
     seen: Cell<Version>,
 }
 
 impl Pace {
-    /// Pauses so many times as long as it works, while others save.
+    /// Pauses after each transaction, while others save, for this multiple of the time that it took.
     pub fn new(pause_times: u32) -> Self {
         Self {
             size: Cell::new(64),
