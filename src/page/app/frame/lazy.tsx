@@ -1,5 +1,6 @@
 // Parts of the page that the first screen does without: each is fetched when it is first shown.
 import type { ComponentChildren, ComponentType } from "preact";
+import { Dialog } from "../../shared/dialog.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { Trouble, Waiting } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
@@ -36,6 +37,18 @@ export function lazy<Props extends object>(
     const inside = part.error ? <Trouble words={wordsOf(part.error)} onAgain={part.again} /> : <Waiting />;
     return <>{around(inside, props)}</>;
   };
+}
+
+/** A dialog that is fetched; until it has come, another of this title stands in its place. */
+export function lazyDialog<Props extends { onClose: () => void }>(
+  fetch: () => Promise<ComponentType<Props>>,
+  title: (props: Props) => string,
+): ComponentType<Props> {
+  return lazy(fetch, (inside, props) => (
+    <Dialog title={title(props)} onClose={props.onClose}>
+      {inside}
+    </Dialog>
+  ));
 }
 
 /** A screen that is one list. */

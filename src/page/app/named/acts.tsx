@@ -1,13 +1,11 @@
 // What is done to a branch or a project as such: it gets another name, or is deleted. The dialogs are fetched when one is
 // first opened.
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
-import { type Key, t } from "../../shared/text.ts";
+import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
-import { lazy } from "../frame/lazy.tsx";
+import { lazyDialog } from "../frame/lazy.tsx";
 import type { Route } from "../route.ts";
 
 type Branches = Loaded<Schemas["AdminBranch"][]>;
@@ -27,26 +25,21 @@ export interface BranchSheetProps extends SheetProps {
   branch: Schemas["AdminBranch"];
 }
 
-const around = (title: Key) => (inside: ComponentChildren, props: { onClose: () => void }) => (
-  <Dialog title={t(title)} onClose={props.onClose}>
-    {inside}
-  </Dialog>
-);
-const RenameBranch = lazy<BranchSheetProps>(
+const RenameBranch = lazyDialog<BranchSheetProps>(
   () => import("./branch.tsx").then((part) => part.RenameBranch),
-  around("renameBranch"),
+  () => t("renameBranch"),
 );
-const DeleteBranch = lazy<BranchSheetProps>(
+const DeleteBranch = lazyDialog<BranchSheetProps>(
   () => import("./branch.tsx").then((part) => part.DeleteBranch),
-  around("deleteBranch"),
+  () => t("deleteBranch"),
 );
-const RenameProject = lazy<SheetProps>(
+const RenameProject = lazyDialog<SheetProps>(
   () => import("./project.tsx").then((part) => part.RenameProject),
-  around("renameProject"),
+  () => t("renameProject"),
 );
-const DeleteProject = lazy<SheetProps>(
+const DeleteProject = lazyDialog<SheetProps>(
   () => import("./project.tsx").then((part) => part.DeleteProject),
-  around("deleteProject"),
+  () => t("deleteProject"),
 );
 
 const ofBranch = { renameBranch: RenameBranch, deleteBranch: DeleteBranch };

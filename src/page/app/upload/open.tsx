@@ -1,19 +1,15 @@
 // The upload that is open. Its sheet is drawn over whatever screen is, so an upload goes on, and tells how it ends,
 // when somebody leaves the branch that it is for.
-import type { ComponentChildren } from "preact";
-import { Dialog } from "../../shared/dialog.tsx";
 import { t } from "../../shared/text.ts";
-import { lazy } from "../frame/lazy.tsx";
+import { lazyDialog } from "../frame/lazy.tsx";
 import type { Route } from "../route.ts";
 import type { SheetProps, UploadTarget } from "./sheet.tsx";
 import type { Picked } from "./walk.ts";
 
-const asSheet = (inside: ComponentChildren, { onClose }: SheetProps) => (
-  <Dialog title={t("upload")} onClose={onClose}>
-    {inside}
-  </Dialog>
+const UploadSheet = lazyDialog<SheetProps>(
+  () => import("./sheet.tsx").then((part) => part.UploadSheet),
+  () => t("upload"),
 );
-const UploadSheet = lazy(() => import("./sheet.tsx").then((part) => part.UploadSheet), asSheet);
 
 export interface Upload {
   target: UploadTarget;

@@ -2,11 +2,10 @@
 // one is first opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Dialog } from "../../../shared/dialog.tsx";
 import { Icon } from "../../../shared/icons.tsx";
 import { t } from "../../../shared/text.ts";
 import type { Schemas } from "../../api.ts";
-import { lazy } from "../../frame/lazy.tsx";
+import { lazyDialog } from "../../frame/lazy.tsx";
 
 /** A file or a folder. */
 export interface Entry {
@@ -43,18 +42,13 @@ export interface Acts {
   begin: (act: Act, entry: Entry) => void;
 }
 
-const asDialog = (key: "move" | "remove") =>
-  function around(inside: ComponentChildren, { onClose }: SheetProps) {
-    return (
-      <Dialog title={t(key === "move" ? "moveEntry" : "deleteEntry")} onClose={onClose}>
-        {inside}
-      </Dialog>
-    );
-  };
-const Move = lazy<SheetProps>(() => import("./move.tsx").then((part) => part.MoveEntry), asDialog("move"));
-const Remove = lazy<SheetProps>(
+const Move = lazyDialog<SheetProps>(
+  () => import("./move.tsx").then((part) => part.MoveEntry),
+  () => t("moveEntry"),
+);
+const Remove = lazyDialog<SheetProps>(
   () => import("./remove.tsx").then((part) => part.RemoveEntry),
-  asDialog("remove"),
+  () => t("deleteEntry"),
 );
 
 /** What may be done where `where` is; null: nothing. With the dialog of what is being done. */
