@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { Filter } from "../shared/filter.tsx";
 import { useRowFocus } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
@@ -69,16 +70,7 @@ function All({ session, route, onRights }: AccountsProps) {
           <p class="sub">{say("lead")}</p>
         </div>
         <span class="grow" />
-        <label class="field">
-          <Icon of="search" />
-          <input
-            type="search"
-            placeholder={t("filter")}
-            aria-label={t("filter")}
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-          />
-        </label>
+        <Filter value={filter} onFilter={setFilter} />
         <button type="button" class="button primary" onClick={() => go({ screen: "accounts", new: "1" })}>
           <Icon of="plus" />
           {t("newAccount")}

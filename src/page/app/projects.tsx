@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { Filter } from "../shared/filter.tsx";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Ago, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
@@ -46,20 +47,14 @@ export function ProjectsScreen({ session, projects }: ProjectsProps) {
     <main id="main" class="sheet-page" tabIndex={-1}>
       <header>
         <h1>{t("projects")}</h1>
-        <label class="field">
-          <Icon of="search" />
-          <input
-            type="search"
-            autofocus
-            placeholder={t("filter")}
-            aria-label={t("filter")}
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && shown[0]) open(shown[0]);
-            }}
-          />
-        </label>
+        <Filter
+          autofocus
+          value={filter}
+          onFilter={setFilter}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && shown[0]) open(shown[0]);
+          }}
+        />
         <span class="grow" />
         <a class="quiet" href={address({ screen: "deleted" })}>
           {t("deleted")}

@@ -6,7 +6,7 @@ import {
   type VNode,
 } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "./icons.tsx";
+import { Filter } from "./filter.tsx";
 import { t } from "./text.ts";
 
 interface MenuProps {
@@ -157,18 +157,7 @@ export function Menu(props: MenuProps) {
             if (isItem(event)) setOpen(false);
           }}
         >
-          {many && (
-            <label class="field">
-              <Icon of="search" />
-              <input
-                type="search"
-                placeholder={t("filter")}
-                aria-label={t("filter")}
-                value={filter}
-                onInput={(event) => setFilter(event.currentTarget.value)}
-              />
-            </label>
-          )}
+          {many && <Filter value={filter} onFilter={setFilter} />}
           {many ? found.slice(0, SHOWN_MAX) : list}
           {found.length > SHOWN_MAX && <p class="hint">{t("andMore", { n: found.length - SHOWN_MAX })}</p>}
           {wanted && found.length === 0 && <p class="hint">{t("nothingMatches", { q: filter })}</p>}

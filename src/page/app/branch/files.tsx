@@ -1,5 +1,6 @@
 // The files of a branch: the tree, a filter, and the ways to add to it.
 import { useState } from "preact/hooks";
+import { Filter } from "../../shared/filter.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
 import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
@@ -34,20 +35,15 @@ export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: F
     <aside class="left" aria-label={t("files")}>
       <Edge pane="files" name="files" />
       <div class="bar">
-        <label class="field">
-          <Icon of="search" />
-          <input
-            type="search"
-            placeholder={t("filterFiles")}
-            aria-label={t("filterFiles")}
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && found.rows?.[0]) onOpen(found.rows[0].path);
-              if (event.key === "Escape") setFilter("");
-            }}
-          />
-        </label>
+        <Filter
+          label={t("filterFiles")}
+          value={filter}
+          onFilter={setFilter}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && found.rows?.[0]) onOpen(found.rows[0].path);
+            if (event.key === "Escape") setFilter("");
+          }}
+        />
         {onUpload && (
           <Menu align="right" title={t("add")} label={<Icon of="plus" />}>
             <button type="button" onClick={() => make(true)}>
