@@ -1,15 +1,13 @@
 import { useState } from "preact/hooks";
-import { Icon } from "../../shared/icons.tsx";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { undo } from "../parts/undo.ts";
-import { go } from "../route.ts";
 import type { BranchSheetProps } from "./acts.tsx";
-import { follow, isHere } from "./along.ts";
+import { follow } from "./along.ts";
 import * as calls from "./calls.ts";
-import { Restorable, toDeleted } from "./restorable.tsx";
+import { Delete } from "./delete.tsx";
 import { say } from "./words.ts";
 
 export function RenameBranch({ session, project, branch, projects, branches, onClose }: BranchSheetProps) {
@@ -65,50 +63,45 @@ export function RenameBranch({ session, project, branch, projects, branches, onC
 
 export function DeleteBranch({ session, project, branch, projects, branches, onClose }: BranchSheetProps) {
   const { repo_id: repo } = project;
+  const { username: account } = session;
   const { name } = branch;
-  const place = { account: session.username, repo, branch: name };
   // What they have seen, until they were told that it is another.
   const [seen, see] = useState<string | null>(branch.commit.id);
-  const send = async () => {
-    try {
-      await calls.deleteBranch(repo, name, seen ?? branch.commit.id);
-    } catch (error) {
-      if (!(error instanceof Failure && error.status === 412)) throw error;
-      see(null);
-      branches.again();
-      throw new Failure(400, say("branchLate"));
-    }
-    const restore = async () => {
-      await calls.restoreBranch(repo, name, session.username);
-      branches.again();
-      projects.again();
-    };
-    onClose();
-    if (isHere(place)) go({ screen: "files", repo }, { replace: true });
-    branches.set(branches.value?.filter((one) => one.name !== name) ?? []);
+  const again = () => {
     branches.again();
     projects.again();
-    const words = { done: say("isRestored", { name }), otherwise: toDeleted };
-    notify(say("isDeleted", { name }), project.permissions.manage ? undo(restore, words) : undefined);
   };
   return (
-    <FormDialog
-      danger
+    <Delete
+      session={session}
+      project={project}
+      place={{ account, repo, branch: name }}
       title={say("deleteBranchTitle", { name })}
-      lead={say("deleteLead")}
-      action={say("deleteIt")}
+      icon="branch"
+      name={name}
+      holds={t("fileCount", { n: branch.files })}
+      next={{ screen: "files", repo }}
       onClose={onClose}
-      onSend={send}
+      onDelete={async () => {
+        try {
+          await calls.deleteBranch(repo, name, seen ?? branch.commit.id);
+        } catch (error) {
+          if (!(error instanceof Failure && error.status === 412)) throw error;
+          see(null);
+          branches.again();
+          throw new Failure(400, say("branchLate"));
+        }
+      }}
+      onGone={() => {
+        branches.set(branches.value?.filter((one) => one.name !== name) ?? []);
+        again();
+      }}
+      onRestore={async () => {
+        await calls.restoreBranch(repo, name, account);
+        again();
+      }}
     >
-      <p class="subject">
-        <Icon of="branch" />
-        <span class="path">{name}</span>
-        <span class="sub">{t("fileCount", { n: branch.files })}</span>
-      </p>
-      <ul class="points">
-        {branch.default && project.branches > 1 && <li>{say("wasDefault")}</li>}
-        <Restorable session={session} project={project} branch={branch} onClose={onClose} />
-      </ul>
-    </FormDialog>
+      {branch.default && project.branches > 1 && <li>{say("wasDefault")}</li>}
+    </Delete>
   );
 }

@@ -1,14 +1,12 @@
-import { Icon } from "../../shared/icons.tsx";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { namedIn, ProjectFields } from "../parts/project-fields.tsx";
 import { undo } from "../parts/undo.ts";
-import { go } from "../route.ts";
 import type { SheetProps } from "./acts.tsx";
-import { follow, isHere } from "./along.ts";
+import { follow } from "./along.ts";
 import * as calls from "./calls.ts";
-import { Restorable, toDeleted } from "./restorable.tsx";
+import { Delete } from "./delete.tsx";
 import { say } from "./words.ts";
 
 export function RenameProject({ session, project, projects, onClose }: SheetProps) {
@@ -50,40 +48,29 @@ export function RenameProject({ session, project, projects, onClose }: SheetProp
 }
 
 export function DeleteProject({ session, project, projects, onClose }: SheetProps) {
-  const { repo_id: name, id } = project;
-  const send = async () => {
-    await calls.deleteProject(name);
-    const restore = async () => {
-      await calls.restore(`project-${id}`);
-      projects.again();
-    };
-    onClose();
-    projects.set(projects.value?.filter((one) => one.id !== id) ?? []);
-    if (isHere({ account: session.username, repo: name })) go({ screen: "projects" }, { replace: true });
-    projects.again();
-    const words = { done: say("isRestored", { name }), otherwise: toDeleted };
-    notify(say("isDeleted", { name }), project.permissions.manage ? undo(restore, words) : undefined);
-  };
+  const { repo_id: repo, id } = project;
   return (
-    <FormDialog
-      danger
-      title={say("deleteProjectTitle", { name })}
-      lead={say("deleteLead")}
-      action={say("deleteIt")}
+    <Delete
+      session={session}
+      project={project}
+      place={{ account: session.username, repo }}
+      title={say("deleteProjectTitle", { name: repo })}
+      icon="box"
+      name={repo}
+      holds={`${say("branchCount", { n: project.branches })} · ${t("fileCount", { n: project.files })}`}
+      next={{ screen: "projects" }}
       onClose={onClose}
-      onSend={send}
+      onDelete={() => calls.deleteProject(repo)}
+      onGone={() => {
+        projects.set(projects.value?.filter((one) => one.id !== id) ?? []);
+        projects.again();
+      }}
+      onRestore={async () => {
+        await calls.restore(`project-${id}`);
+        projects.again();
+      }}
     >
-      <p class="subject">
-        <Icon of="box" />
-        <span class="path">{name}</span>
-        <span class="sub">
-          {say("branchCount", { n: project.branches })} · {t("fileCount", { n: project.files })}
-        </span>
-      </p>
-      <ul class="points">
-        <li>{say("tokensStay")}</li>
-        <Restorable session={session} project={project} branch={null} onClose={onClose} />
-      </ul>
-    </FormDialog>
+      <li>{say("tokensStay")}</li>
+    </Delete>
   );
 }
