@@ -27,19 +27,33 @@ const row = (page, name) => page.locator("table.deleted tbody tr", { hasText: na
 /** What becomes of a branch or a project on another screen is told there. */
 const elsewhere = [/404/, /ERR_ABORTED/, /ERR_INCOMPLETE/];
 
+/** Begins to rename a branch or a project into whose file something was typed; `lead` is what the dialog says. */
+async function beginRename(world, repo, at, item, lead) {
+  const person = await world.at(open(repo, "a.txt"));
+  const { page } = person;
+  person.expected.push(/400/, ...elsewhere);
+  await editor(person);
+  await type(person, "mine\n");
+  await changed(person);
+  await act(page, at, item);
+  await dialog(page).getByText(lead).waitFor();
+  same(await person.accessibility(), []);
+  return person;
+}
+
+/** The file is open under these names, with what was typed into it. */
+async function isOpenAs(person, repo, name) {
+  same(place(person.page), [`files/${repo}`, name, "a.txt"]);
+  await editor(person);
+  same(await shown(person.page), "a\nmine\n\n");
+}
+
 export default [
   ["a branch is renamed with what was typed in it, and back", async (world) => {
     const repo = await newProject(world.admin, "deleted/branch-name", { "a.txt": "a\n" });
     await world.admin.json("POST", `${project(repo)}/branches`, { name: "taken" });
-    const person = await world.at(open(repo, "a.txt"));
+    const person = await beginRename(world, repo, BRANCH, "Rename branch…", "Clients that ask for “main” get 404");
     const { page } = person;
-    person.expected.push(/400/, ...elsewhere);
-    await editor(person);
-    await type(person, "mine\n");
-    await changed(person);
-    await act(page, BRANCH, "Rename branch…");
-    await dialog(page).getByText("Clients that ask for “main” get 404").waitFor();
-    same(await person.accessibility(), []);
     await person.shot("rename branch");
     const name = dialog(page).getByLabel("Name");
     for (const [wrong, words] of [["taken", "There is a branch of this name already."], ["a b", "A branch’s name has no spaces"]]) {
@@ -51,16 +65,12 @@ export default [
     await page.keyboard.press("Enter");
     await page.getByText("The branch is release/2 now").waitFor();
     same(await names(world, repo), ["release/2", "taken"]);
-    same(place(page), [`files/${repo}`, "release/2", "a.txt"]);
-    await editor(person);
-    same(await shown(page), "a\nmine\n\n");
+    await isOpenAs(person, repo, "release/2");
     same(await page.getByText("is not saved").count(), 0);
     await undo(page);
     await page.getByText("The branch is main again").waitFor();
     same(await names(world, repo), ["main", "taken"]);
-    same(place(page), [`files/${repo}`, "main", "a.txt"]);
-    await editor(person);
-    same(await shown(page), "a\nmine\n\n");
+    await isOpenAs(person, repo, "main");
   }],
 
   ["a branch is deleted at the state that was seen, and restored", async (world) => {
@@ -104,15 +114,8 @@ export default [
 
   ["a project is renamed with all that was typed in it, and back", async (world) => {
     const repo = await newProject(world.admin, "deleted/project-name", { "a.txt": "a\n" });
-    const person = await world.at(open(repo, "a.txt"));
+    const person = await beginRename(world, repo, PROJECT, "Rename project…", "Clients must be told its new id");
     const { page } = person;
-    person.expected.push(/400/, ...elsewhere);
-    await editor(person);
-    await type(person, "mine\n");
-    await changed(person);
-    await act(page, PROJECT, "Rename project…");
-    await dialog(page).getByText("Clients must be told its new id").waitFor();
-    same(await person.accessibility(), []);
     await person.shot("rename project");
     await dialog(page).getByLabel("Name").fill("acme/shop");
     await page.keyboard.press("Enter");
@@ -122,15 +125,11 @@ export default [
     await page.keyboard.press("Enter");
     await page.getByText("The project is deleted/named.pos now").waitFor();
     same([await isThere(world, repo), await isThere(world, "deleted/named.pos")], [false, true]);
-    same(place(page), ["files/deleted/named.pos", "main", "a.txt"]);
-    await editor(person);
-    same(await shown(page), "a\nmine\n\n");
+    await isOpenAs(person, "deleted/named.pos", "main");
     await undo(page);
     await page.getByText(`The project is ${repo} again`).waitFor();
     same([await isThere(world, repo), await isThere(world, "deleted/named.pos")], [true, false]);
-    same(place(page), [`files/${repo}`, "main", "a.txt"]);
-    await editor(person);
-    same(await shown(page), "a\nmine\n\n");
+    await isOpenAs(person, repo, "main");
   }],
 
   ["a project is deleted, and restored from its notice", async (world) => {
