@@ -170,7 +170,7 @@ export function File(props: FileProps) {
           <Status
             path={path}
             drawn={drawn}
-            place={cursor}
+            cursor={cursor}
             editor={editor}
             editable={editable}
             wrap={wrap}

@@ -37,7 +37,7 @@ function Whole() {
               {say("stale", { words: wordsOf(error), when: ago(last.at) })}
             </p>
           )}
-          <State service={last.service} />
+          <Hindrances service={last.service} />
           <Facts service={last.service} />
         </>
       ) : error === null ? (
@@ -57,7 +57,7 @@ const hindrances: [RegExp, Word][] = [
   [/^the disk of the store has/, "low"],
 ];
 
-function State({ service }: { service: Schemas["Service"] }) {
+function Hindrances({ service }: { service: Schemas["Service"] }) {
   if (service.hindrances.length === 0) {
     return (
       <p class="state well">

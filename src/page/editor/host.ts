@@ -29,11 +29,11 @@ export interface TextSetting extends Setting {
   /** Looks at a text a moment after the last key; what it tells is shown at its place. */
   check?: (text: string) => Promise<Mark[]>;
   onChange?: () => void;
-  onMove?: (place: Place) => void;
+  onMove?: (cursor: Cursor) => void;
 }
 
 /** Where the cursor is, from 1, and how many letters are selected. */
-export interface Place {
+export interface Cursor {
   line: number;
   column: number;
   selected: number;
@@ -100,7 +100,7 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
         : [],
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange?.();
-        if (update.docChanged || update.selectionSet) onMove?.(placeOf(update.state));
+        if (update.docChanged || update.selectionSet) onMove?.(cursorOf(update.state));
       }),
     ],
   });
@@ -139,7 +139,7 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
   };
 }
 
-function placeOf(state: EditorState): Place {
+function cursorOf(state: EditorState): Cursor {
   const { main, ranges } = state.selection;
   const line = state.doc.lineAt(main.head);
   const selected = ranges.reduce((sum, range) => sum + range.to - range.from, 0);

@@ -15,7 +15,7 @@ export interface Clash {
   theirs: Lines;
 }
 
-export interface Merged {
+export interface MergedLines {
   lines: string[];
   clashes: Clash[];
 }
@@ -30,7 +30,11 @@ interface Hunk {
 const EDITS_MAX = 2000;
 
 /** Merges two texts that came from `base`. Each is a list of lines without their ends. */
-export function merge(base: readonly string[], ours: readonly string[], theirs: readonly string[]): Merged {
+export function merge(
+  base: readonly string[],
+  ours: readonly string[],
+  theirs: readonly string[],
+): MergedLines {
   const left = hunks(base, ours);
   const right = hunks(base, theirs);
   const lines: string[] = [];

@@ -7,7 +7,7 @@ import {
   type DraftKey,
   forget,
   idOf,
-  type Kept,
+  type KeptDraft,
   leave,
   left,
   leftNames,
@@ -41,16 +41,16 @@ export class Drafts {
   /** The newest draft of this file, be it of which tab it may: what is kept from now on replaces it. */
   async takeUp(): Promise<Draft | null> {
     const id = idOf(this.key);
-    const late: Kept[] = leftNames(id).flatMap((text) => {
+    const late: KeptDraft[] = leftNames(id).flatMap((text) => {
       const draft = left(text);
       return draft ? { ...draft, name: nameOf(text) } : [];
     });
     for (const { name = id, replaces = [], ...draft } of late) void write(name, draft, replaces);
     // Those too which the database does not take.
-    const here: Kept[] = [...underWay]
+    const here: KeptDraft[] = [...underWay]
       .map(([text, draft]) => ({ ...draft, name: nameOf(text) }))
       .filter(({ name }) => textOf(name.slice(0, id.length)) === textOf(id));
-    const kept: Kept[] = (await run("readonly", (store) => store.getAll(rangeOf(...id)))) ?? [];
+    const kept: KeptDraft[] = (await run("readonly", (store) => store.getAll(rangeOf(...id)))) ?? [];
     const [newest] = [...here, ...kept].sort((a, b) => b.at - a.at);
     if (!newest) return null;
     const { last } = this;

@@ -95,7 +95,7 @@ export function useChange(history: HistoryState, version: string | undefined): S
   const far = list && !near && !whole && number ? version : undefined;
   const asked = useLoaded([of.repo, of.branch, far], (signal) =>
     // With the one after it, which holds the state that it led to.
-    far ? calls.history(of.repo, of.branch, versionOf(number + 2), signal, 2) : null,
+    far ? calls.history(of.repo, of.branch, versionNamed(number + 2), signal, 2) : null,
   );
   const { value, error, again } = far ? asked : { ...history, value: list };
   const known = value ?? [];
@@ -109,7 +109,7 @@ export function useChange(history: HistoryState, version: string | undefined): S
   };
 }
 
-const versionOf = (number: number): string => `v${String(number).padStart(4, "0")}`;
+const versionNamed = (number: number): string => `v${String(number).padStart(4, "0")}`;
 
 /** What a change is called: its file, its message, or what was done. */
 export function nameOf(change: Change): string {

@@ -12,7 +12,7 @@ interface KeptProps {
 }
 
 /** What anybody may in a branch that is not there. */
-const NOTHING: Schemas["Permissions"] = {
+const NO_RIGHTS: Schemas["Permissions"] = {
   read: false,
   write: false,
   delete: false,
@@ -32,7 +32,7 @@ export function Kept({ session, route, branches, onGone }: KeptProps) {
           repo={route.repo}
           branch={route.branch!}
           path={path}
-          may={NOTHING}
+          may={NO_RIGHTS}
           head={null}
           gone
           onGone={onGone}

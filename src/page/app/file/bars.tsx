@@ -10,7 +10,7 @@ import type { Drawn } from "./drawn.ts";
 import { Guessed } from "./guessed.tsx";
 import type { OpenFile } from "./open.ts";
 import { encodingName } from "./status.tsx";
-import type { Trouble } from "./trouble.ts";
+import type { SaveTrouble } from "./trouble.ts";
 import { say } from "./words.ts";
 
 interface BarProps {
@@ -94,7 +94,7 @@ function NewsBar({ drawn, file }: BarsProps) {
   );
 }
 
-function words(trouble: Trouble, editor: Editor | null, guess: boolean): string {
+function words(trouble: SaveTrouble, editor: Editor | null, guess: boolean): string {
   switch (trouble.kind) {
     case "offline":
       return say("troubleOffline");
@@ -121,7 +121,7 @@ function words(trouble: Trouble, editor: Editor | null, guess: boolean): string 
   }
 }
 
-function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { trouble: Trouble }) {
+function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { trouble: SaveTrouble }) {
   const again = <Button onClick={() => void file.save()}>{t("tryAgain")}</Button>;
   const mine = editor && (
     <Button onClick={() => downloadText(path, editor.text())}>{say("downloadMine")}</Button>

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { COLOUR_MAX } from "../../editor/bytes.ts";
 import { useChunk } from "../../editor/chunk.ts";
-import type { Editor, Mark, Place } from "../../editor/host.ts";
+import type { Cursor, Editor, Mark } from "../../editor/host.ts";
 import { checkable, language } from "../../editor/language.ts";
 import { Waiting } from "../../shared/parts.tsx";
 import type { Drawn } from "./drawn.ts";
@@ -15,7 +15,7 @@ interface CodeProps {
   line?: number | undefined;
   onEditor: (editor: Editor) => void;
   onChange: () => void;
-  onMove: (place: Place) => void;
+  onMove: (cursor: Cursor) => void;
   onProblems: (problems: Mark[]) => void;
 }
 

@@ -3,7 +3,7 @@ import { type Form, NEW } from "../../editor/bytes.ts";
 import type { Mark } from "../../editor/host.ts";
 import type { Conflict } from "./conflict/conflict.ts";
 import type { Author, Found } from "./remote.ts";
-import type { Trouble } from "./trouble.ts";
+import type { SaveTrouble } from "./trouble.ts";
 
 export interface Drawn {
   phase: "loading" | "text" | "other" | "failed";
@@ -24,7 +24,7 @@ export interface Drawn {
   saving: boolean;
   /** The message for the next save. */
   message: string;
-  trouble: Trouble | null;
+  trouble: SaveTrouble | null;
   /** Somebody else saved or deleted the file while there are edits here. */
   news: { deleted: boolean; author: Author | null } | null;
   /** Why what others did could not be looked at; null where that is not so. */

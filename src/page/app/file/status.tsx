@@ -1,5 +1,5 @@
 import { ENCODINGS, type Encoding, type Form, type LineEnd } from "../../editor/bytes.ts";
-import type { Editor, Place } from "../../editor/host.ts";
+import type { Cursor, Editor } from "../../editor/host.ts";
 import { language, languageName } from "../../editor/language.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
@@ -30,7 +30,7 @@ export function lineEndName(end: LineEnd): string {
 interface StatusProps {
   path: string;
   drawn: Drawn;
-  place: Place;
+  cursor: Cursor;
   editor: Editor | null;
   editable: boolean;
   wrap: boolean;
@@ -41,14 +41,14 @@ interface StatusProps {
 
 /** The line under a text: where the cursor is, and how the text lies in its file. */
 export function Status(props: StatusProps) {
-  const { path, drawn, place, editable } = props;
+  const { path, drawn, cursor, editable } = props;
   const { form } = drawn;
   const named = languageName(language(path));
   const unusual = form.encoding !== "utf-8" || form.bom;
   return (
     <footer class="status">
-      <span>{say("place", { line: place.line, column: place.column })}</span>
-      {place.selected > 0 && <span class="extra">{say("selected", { n: place.selected })}</span>}
+      <span>{say("place", { line: cursor.line, column: cursor.column })}</span>
+      {cursor.selected > 0 && <span class="extra">{say("selected", { n: cursor.selected })}</span>}
       <Problems {...props} />
       <span class="grow" />
       <button type="button" class="flat extra" aria-pressed={props.wrap} title="Alt Z" onClick={props.onWrap}>
@@ -71,13 +71,13 @@ export function Status(props: StatusProps) {
   );
 }
 
-function Problems({ drawn, place, editor }: StatusProps) {
+function Problems({ drawn, cursor, editor }: StatusProps) {
   const { problems } = drawn;
   if (problems.length === 0) return null;
   const bad = problems.some((problem) => !problem.warning);
   const next = () => {
     if (!editor) return;
-    const here = editor.offset(place.line, place.column);
+    const here = editor.offset(cursor.line, cursor.column);
     const to = problems.find((problem) => problem.from > here) ?? problems[0];
     if (to) editor.goTo(to.from);
   };
@@ -166,4 +166,4 @@ function LineEnds({ drawn, onForm }: StatusProps) {
 }
 
 /** The place of a text that nobody has looked into. */
-export const AT_START: Place = { line: 1, column: 1, selected: 0 };
+export const AT_START: Cursor = { line: 1, column: 1, selected: 0 };

@@ -4,7 +4,7 @@ import { brokenIn, brokenWords } from "../../shared/rules.ts";
 import { Failure } from "../api.ts";
 
 /** Each has words of its own on the screen; the text is kept in all of them. */
-export type Trouble =
+export type SaveTrouble =
   /** It is saved as soon as the service answers again. */
   | { kind: "offline" }
   | { kind: "forbidden" }
@@ -18,7 +18,7 @@ export type Trouble =
   | { kind: "other"; message: string };
 
 /** The trouble that an error of a save means. */
-export function troubleOf(error: unknown): Trouble {
+export function troubleOf(error: unknown): SaveTrouble {
   if (error instanceof MissingLetter) {
     return { kind: "letter", letter: error.letter, encoding: error.encoding, at: error.at };
   }
@@ -45,7 +45,7 @@ export function troubleOf(error: unknown): Trouble {
 }
 
 /** Of the text, which may break a rule of the project. */
-function refusal(message: string): Trouble {
+function refusal(message: string): SaveTrouble {
   const [broken] = brokenIn(message);
   return {
     kind: "refused",

@@ -5,7 +5,7 @@ const AGAIN_MS = 15_000;
 /** The service sends something every 50 s at least. Where twice that brings nothing, the network has lost the stream. */
 const SILENT_MS = 100_000;
 
-interface Told {
+interface Listener {
   onOpen: () => void;
   /** A stream does not say why it was refused. */
   onRefused: () => void;
@@ -13,7 +13,7 @@ interface Told {
 }
 
 /** Listens; gives what ends that. */
-export function listen(url: string, told: Told): () => void {
+export function listen(url: string, listener: Listener): () => void {
   let source: EventSource;
   let timer: ReturnType<typeof setTimeout>;
   const wait = (milliseconds: number) => {
@@ -30,16 +30,16 @@ export function listen(url: string, told: Told): () => void {
     wait(SILENT_MS);
     source.onopen = () => {
       wait(SILENT_MS);
-      told.onOpen();
+      listener.onOpen();
     };
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) return;
       wait(AGAIN_MS);
-      told.onRefused();
+      listener.onRefused();
     };
     source.onmessage = ({ data }: MessageEvent<string>) => {
       wait(SILENT_MS);
-      told.onData(data);
+      listener.onData(data);
     };
     source.addEventListener("quiet", () => wait(SILENT_MS));
   }

@@ -121,14 +121,14 @@ export function Facts({ service }: { service: Service }) {
             : ([["collection", dim("noCollection")]] as Row[])),
         ]}
       />
-      <Kept objects={service.objects} />
+      <Objects objects={service.objects} />
     </div>
   );
 }
 
 const kinds: Record<string, Word> = { blob: "blob", node: "node", manifest: "manifest" };
 
-function Kept({ objects }: { objects: Service["objects"] }) {
+function Objects({ objects }: { objects: Service["objects"] }) {
   return (
     <section class="group whole">
       <h2>{say("kept")}</h2>

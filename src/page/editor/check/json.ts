@@ -22,7 +22,7 @@ interface Level {
   keys: Set<string> | null;
 }
 
-class Scanner {
+class JsonScanner {
   private at = 0;
   private readonly levels: Level[] = [];
   readonly warnings: Problem[] = [];
@@ -165,7 +165,7 @@ class Scanner {
 
 /** The first breach of the rules, and the keys before it that come twice in one object. */
 export function checkJson(text: string): Problem[] {
-  const scanner = new Scanner(text);
+  const scanner = new JsonScanner(text);
   try {
     scanner.scan();
     return scanner.warnings;

@@ -20,7 +20,7 @@ interface Open {
   at: number;
 }
 
-class Scanner {
+class XmlScanner {
   private at = 0;
   private readonly open: Open[] = [];
   private hasRoot = false;
@@ -199,7 +199,7 @@ class Scanner {
 /** The first breach of the rules, or nothing: behind it everything else would only follow from it. */
 export function checkXml(text: string): Problem[] {
   try {
-    new Scanner(text).scan();
+    new XmlScanner(text).scan();
     return [];
   } catch (error) {
     if (error instanceof Found) return [error.problem];

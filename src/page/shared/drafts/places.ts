@@ -4,7 +4,7 @@ import {
   type DraftKey,
   forget,
   idOf,
-  type Kept,
+  type KeptDraft,
   LEFT,
   left,
   leftNames,
@@ -32,17 +32,17 @@ function isOf(place: DraftPlace, name: string[]): boolean {
 }
 
 /** The drafts of a place that are in the database, by their names. What was written before is among them. */
-async function keptOf(place: DraftPlace): Promise<[string[], Kept][]> {
+async function keptOf(place: DraftPlace): Promise<[string[], KeptDraft][]> {
   let keys: IDBRequest<IDBValidKey[]> | null = null;
   const range = rangeOf(...startOf(place));
-  const drafts: Kept[] =
+  const drafts: KeptDraft[] =
     (await run("readonly", (store) => {
       keys = store.getAllKeys(range);
       return store.getAll(range);
     })) ?? [];
   const names = ((keys as IDBRequest<IDBValidKey[]> | null)?.result ?? []) as string[][];
   return drafts
-    .map((draft, at): [string[], Kept] => [names[at]!, draft])
+    .map((draft, at): [string[], KeptDraft] => [names[at]!, draft])
     .filter(([name]) => isOf(place, name));
 }
 
@@ -88,7 +88,10 @@ export async function moveDrafts(from: DraftPlace, to: DraftPlace): Promise<void
   for (const name of lateOf(from)) {
     const text = textOf(name);
     const [here, there] = [underWay.get(text), left(text)];
-    const next = ({ replaces = [], ...draft }: Kept): Kept => ({ ...draft, replaces: replaces.map(moved) });
+    const next = ({ replaces = [], ...draft }: KeptDraft): KeptDraft => ({
+      ...draft,
+      replaces: replaces.map(moved),
+    });
     forget(name);
     if (here) underWay.set(textOf(moved(name)), next(here));
     if (there) localStorage.setItem(LEFT + textOf(moved(name)), JSON.stringify(next(there)));
@@ -96,7 +99,7 @@ export async function moveDrafts(from: DraftPlace, to: DraftPlace): Promise<void
   const [first, ...others] = kept;
   if (!first) return;
   await run("readwrite", (store) => {
-    const move = ([name, draft]: [string[], Kept]) => {
+    const move = ([name, draft]: [string[], KeptDraft]) => {
       store.delete(name);
       return store.put({ ...draft, name: moved(name) }, moved(name));
     };

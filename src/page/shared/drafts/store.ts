@@ -35,7 +35,7 @@ export interface Draft {
 }
 
 /** A draft under its name: where it lies in the database. */
-export interface Kept extends Draft {
+export interface KeptDraft extends Draft {
   /** Absent in what was kept by a page that had one draft of each file: it lies under the key of the file. */
   name?: string[];
   /** The names of those that go when it comes into the database; told of what has not come there yet. */
@@ -103,7 +103,7 @@ export const nameOf = (text: string): string[] => text.split("\n");
 export const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
 /** Drafts that are not in the database yet, by their names. */
-export const underWay = new Map<string, Kept>();
+export const underWay = new Map<string, KeptDraft>();
 
 /** Writes a draft in the place of those that it replaces, and says whether that is done. */
 export async function write(name: string[], draft: Draft, replaces: string[][]): Promise<boolean> {
@@ -144,7 +144,7 @@ export function leftNames(start: string[]): string[] {
 }
 
 /** A draft that a page left, by its name as a text. */
-export function left(text: string): Kept | null {
+export function left(text: string): KeptDraft | null {
   try {
     return JSON.parse(localStorage.getItem(LEFT + text) ?? "null");
   } catch {

@@ -3,10 +3,10 @@ import { type DraftPlace, dropDrafts, moveDrafts } from "../../../shared/drafts/
 import { openedIn } from "../../parts/opened.ts";
 import { go, parse } from "../../route.ts";
 
-type Place = DraftPlace & { path: string };
+type EntryPlace = DraftPlace & { path: string };
 
 /** The rest of the path that is on the screen, if that is of this place as it is now. */
-function restOf({ repo, branch, path }: Place): string | null {
+function restOf({ repo, branch, path }: EntryPlace): string | null {
   const route = parse(location);
   const here = route.screen === "files" && route.repo === repo && route.branch === branch;
   if (!here || route.at || route.change || !route.path) return null;
@@ -22,7 +22,7 @@ function replace(to: { repo: string; branch: string; path?: string }): void {
 }
 
 /** What was typed here goes with what it was typed into; whoever looks at that comes to the branch. */
-export async function leave(place: Place): Promise<void> {
+export async function leave(place: EntryPlace): Promise<void> {
   openedIn(place)?.release();
   await dropDrafts(place);
   const { repo = "", branch = "" } = place;
@@ -30,7 +30,7 @@ export async function leave(place: Place): Promise<void> {
 }
 
 /** What was typed here, and whoever looks at it, goes along to another path. */
-export async function follow(from: Place, path: string): Promise<void> {
+export async function follow(from: EntryPlace, path: string): Promise<void> {
   await moveDrafts(from, { ...from, path });
   openedIn(from)?.release();
   const rest = restOf(from);

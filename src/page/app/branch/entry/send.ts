@@ -5,7 +5,7 @@ import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
 import { say } from "./words.ts";
 
-type Place = Pick<Where, "repo" | "branch">;
+type InBranch = Pick<Where, "repo" | "branch">;
 type Action = Schemas["BatchAction"];
 
 /** Most entries of a folder that are counted. */
@@ -18,7 +18,11 @@ export interface Count {
 }
 
 /** How many files lie in a folder and in those below it. */
-export async function countFiles({ repo, branch }: Place, path: string, signal: AbortSignal): Promise<Count> {
+export async function countFiles(
+  { repo, branch }: InBranch,
+  path: string,
+  signal: AbortSignal,
+): Promise<Count> {
   const asked = query({ path, recursive: true, limit: COUNTED_MAX });
   const answer = await send(`${statePath(repo, branch)}/tree${asked}`, { signal });
   const entries: Schemas["AdminTreeEntry"][] = await answer.json();
@@ -29,7 +33,7 @@ export async function countFiles({ repo, branch }: Place, path: string, signal: 
 }
 
 /** Makes one change that is made only while the branch is at this commit, or without a word about that. */
-function batch({ repo, branch }: Place, action: Action, commit: string | null, message?: string) {
+function batch({ repo, branch }: InBranch, action: Action, commit: string | null, message?: string) {
   return read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch`, {
     method: "POST",
     json: { actions: [action], ...(message ? { message } : {}) },
@@ -54,7 +58,7 @@ type Deleted = Pick<Schemas["DeletedFile"], "snapshot" | "commit_id">;
 const goneRefusals: Refusals = [[/^404 File |: the file does not exist/, () => say("goneMeanwhile")]];
 
 /** Deletes a file that has this tag, or a folder while the branch is at this commit. */
-export function remove(place: Place, { path, folder, etag }: Entry, commit: string) {
+export function remove(place: InBranch, { path, folder, etag }: Entry, commit: string) {
   if (folder) {
     const change = batch(place, { action: "delete", file_path: path }, commit);
     return explainedBy<Deleted>(change, goneRefusals, say("folderLate"));
@@ -82,7 +86,7 @@ export interface Condition {
  * not find it.
  */
 export async function move(
-  place: Place,
+  place: InBranch,
   { path, folder }: Entry,
   to: string,
   { etag, commit }: Condition,

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Failure, query, read, type Schemas, statePath } from "../../api.ts";
 import * as calls from "../../calls.ts";
 
-export type Entry = Schemas["AdminTreeEntry"];
+export type TreeEntry = Schemas["AdminTreeEntry"];
 
 /** So many entries of a folder are shown before the others have come: more than a screen has lines. */
 const FIRST = 200;
@@ -24,7 +24,7 @@ export interface Row {
 }
 
 /** A folder as it came last; null before it did. */
-interface Kept {
+interface KeptFolder {
   folder: calls.Folder | null;
   /** The snapshot that it is of. */
   at: string | undefined;
@@ -32,9 +32,9 @@ interface Kept {
   error: unknown;
 }
 
-type Folders = ReadonlyMap<string, Kept>;
+type Folders = ReadonlyMap<string, KeptFolder>;
 
-interface Where {
+interface StateAt {
   repo: string;
   branch: string;
   at: string | undefined;
@@ -59,7 +59,7 @@ export interface TreeState {
 }
 
 /** The lines of a tree whose folders are opened one by one; `reveal` is a path whose folders are open. */
-export function useTree({ repo, branch, at, head }: Where, reveal: string | undefined): TreeState {
+export function useTree({ repo, branch, at, head }: StateAt, reveal: string | undefined): TreeState {
   const [folders, setFolders] = useState<Folders>(new Map());
   const [turn, setTurn] = useState(0);
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([""]));
@@ -153,13 +153,13 @@ export const FOUND_MAX = 500;
 
 /** The files of a state whose path has this text in it, the shortest paths first. */
 export async function findFiles(
-  where: Omit<Where, "head">,
+  where: Omit<StateAt, "head">,
   text: string,
   signal: AbortSignal,
-): Promise<Entry[]> {
+): Promise<TreeEntry[]> {
   const { repo, branch, at } = where;
   const asked = query({ recursive: true, search: text, limit: FOUND_MAX });
-  const found = await read<Entry[]>(`${statePath(repo, branch, at)}/tree${asked}`, { signal });
+  const found = await read<TreeEntry[]>(`${statePath(repo, branch, at)}/tree${asked}`, { signal });
   return found.filter((entry) => entry.type === "blob");
 }
 
@@ -174,15 +174,15 @@ export interface Found {
   error: unknown;
 }
 
-const NOTHING: Found = { rows: null, error: null };
+const UNFILTERED: Found = { rows: null, error: null };
 
 /** The files that a filter finds. */
-export function useFilter({ repo, branch, at, head }: Where, filter: string): Found {
-  const [found, setFound] = useState(NOTHING);
+export function useFilter({ repo, branch, at, head }: StateAt, filter: string): Found {
+  const [found, setFound] = useState(UNFILTERED);
   const asked = useRef(-FILTER_PAUSE);
   const text = filter.trim();
   useEffect(() => {
-    if (!text) return setFound(NOTHING);
+    if (!text) return setFound(UNFILTERED);
     const abort = new AbortController();
     const ask = async () => {
       asked.current = performance.now();
@@ -200,10 +200,10 @@ export function useFilter({ repo, branch, at, head }: Where, filter: string): Fo
       abort.abort();
     };
   }, [text, repo, branch, at, head]);
-  return text ? found : NOTHING;
+  return text ? found : UNFILTERED;
 }
 
-function fileRow(entry: Entry): Row {
+function fileRow(entry: TreeEntry): Row {
   const { path, name, size, etag } = entry;
   return { path, name, size, etag, depth: 0, folder: false, open: false, count: undefined, failed: false };
 }
