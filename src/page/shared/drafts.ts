@@ -8,6 +8,7 @@ import {
   forget,
   idOf,
   type KeptDraft,
+  type LeftMerge,
   leave,
   left,
   leftNames,
@@ -16,10 +17,11 @@ import {
   run,
   textOf,
   underWay,
+  type Version,
   write,
 } from "./drafts/store.ts";
 
-export type { Draft, DraftKey };
+export type { Draft, DraftKey, LeftMerge, Version };
 
 /** After the last key, in milliseconds. */
 const PAUSE = 300;

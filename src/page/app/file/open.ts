@@ -1,11 +1,11 @@
 // The open file: the way of a save, and what to do when somebody else saved it too.
 import { encode, type Form, NEW } from "../../editor/bytes.ts";
-import type { DraftKey } from "../../shared/drafts.ts";
+import type { DraftKey, LeftMerge, Version } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
 import { go } from "../route.ts";
-import { type Conflict, conflictOf, type Left, sameForm, takeUp, type Version } from "./conflict/conflict.ts";
+import { type Conflict, conflictOf, sameForm, takeUp } from "./conflict/conflict.ts";
 import { Following } from "./following.ts";
 import type { Owner } from "./reading.ts";
 import {
@@ -181,13 +181,13 @@ export class OpenFile extends Following {
   }
 
   /** Something was written into what is made of both: keeps it. */
-  merging(left: () => Left): void {
+  merging(left: () => LeftMerge): void {
     this.work.merge = left;
     this.keep();
   }
 
   /** Ends a conflict without an answer: the edits stay, what they are based on, and what was made of both. */
-  leaveConflict(left: Left | null): void {
+  leaveConflict(left: LeftMerge | null): void {
     if (left) this.merging(() => left);
     this.set({ conflict: null });
     void this.look();

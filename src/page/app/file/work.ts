@@ -1,8 +1,8 @@
 // The text in the editor and what it began from: whether they differ, and the draft of what was typed.
 import { COLOUR_MAX, type Encoding, type Form, NEW } from "../../editor/bytes.ts";
 import type { Document, Editor } from "../../editor/host.ts";
-import { type DraftKey, Drafts } from "../../shared/drafts.ts";
-import { type Left, sameForm, type Version } from "./conflict/conflict.ts";
+import { type DraftKey, Drafts, type LeftMerge, type Version } from "../../shared/drafts.ts";
+import { sameForm } from "./conflict/conflict.ts";
 
 /** What an edit began from, or was saved last. */
 export interface Base {
@@ -31,7 +31,7 @@ export class Work {
   /** The encoding that somebody chose for the file as it lies there; null: it is found in its bytes. */
   chosen: Encoding | null = null;
   /** A merge to go on with at the next conflict, as it is now. */
-  merge: (() => Left) | null = null;
+  merge: (() => LeftMerge) | null = null;
 
   /** Null where nothing can be written. */
   readonly drafts: Drafts | null;

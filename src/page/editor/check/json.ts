@@ -1,6 +1,6 @@
 // Whether a text is JSON (RFC 8259), and where not. Own, because the words of `JSON.parse` differ from
 // browser to browser and none of them tells of keys that come twice.
-import type { Problem, ProblemKind } from "./problem.ts";
+import { FoundProblem, type Problem, type ProblemKind } from "./problem.ts";
 
 const SPACE = /[ \t\r\n]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -9,12 +9,6 @@ const WORD = /[\p{L}_$][\p{L}\p{N}_$]*/uy;
 const PLAIN = /[^"\\\x00-\x1f]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const LITERALS = new Set(["true", "false", "null"]);
-
-class Found extends Error {
-  constructor(readonly problem: Problem) {
-    super(problem.kind);
-  }
-}
 
 interface Level {
   at: number;
@@ -46,7 +40,7 @@ class JsonScanner {
   }
 
   private fail(kind: ProblemKind, from: number, to: number, values?: Record<string, string>): never {
-    throw new Found({ kind, from, to: Math.min(to, this.text.length), values });
+    throw new FoundProblem({ kind, from, to: Math.min(to, this.text.length), values });
   }
 
   /** Reads a value, or the start of an object or an array: then it is true, and the first value inside follows. */
@@ -170,7 +164,7 @@ export function checkJson(text: string): Problem[] {
     scanner.scan();
     return scanner.warnings;
   } catch (error) {
-    if (error instanceof Found) return [...scanner.warnings, error.problem];
+    if (error instanceof FoundProblem) return [...scanner.warnings, error.problem];
     throw error;
   }
 }

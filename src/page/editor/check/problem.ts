@@ -59,3 +59,10 @@ export interface Problem {
   /** A warning is no breach of the format. */
   warning?: boolean;
 }
+
+/** Ends a check at its first breach of the format. */
+export class FoundProblem extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.kind);
+  }
+}

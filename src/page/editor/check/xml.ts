@@ -1,6 +1,6 @@
 // Whether a text is well-formed XML (XML 1.0, without what a DTD says). The browser's own parser is out of
 // reach: the page's policy lets no text become a document.
-import type { Problem, ProblemKind } from "./problem.ts";
+import { FoundProblem, type Problem, type ProblemKind } from "./problem.ts";
 
 const NAME = /[\p{L}_:][\p{L}\p{M}\p{N}_:.\-\u00b7]*/uy;
 const SPACE = /[ \t\r\n]+/y;
@@ -8,12 +8,6 @@ const SPACE = /[ \t\r\n]+/y;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 const REFERENCE = /&(?:#[0-9]+|#x[0-9a-fA-F]+|[\p{L}_:][\p{L}\p{M}\p{N}_:.\-\u00b7]*);/uy;
 const KNOWN = new Set(["&lt;", "&gt;", "&amp;", "&apos;", "&quot;"]);
-
-class Found extends Error {
-  constructor(readonly problem: Problem) {
-    super(problem.kind);
-  }
-}
 
 interface Open {
   name: string;
@@ -43,7 +37,7 @@ class XmlScanner {
   }
 
   private fail(kind: ProblemKind, from: number, to: number, values?: Record<string, string>): never {
-    throw new Found({ kind, from, to: Math.max(from, Math.min(to, this.text.length)), values });
+    throw new FoundProblem({ kind, from, to: Math.max(from, Math.min(to, this.text.length)), values });
   }
 
   /** Text up to the next tag. */
@@ -202,7 +196,7 @@ export function checkXml(text: string): Problem[] {
     new XmlScanner(text).scan();
     return [];
   } catch (error) {
-    if (error instanceof Found) return [error.problem];
+    if (error instanceof FoundProblem) return [error.problem];
     throw error;
   }
 }

@@ -4,9 +4,17 @@ import type { Encoding, Form } from "../../editor/bytes.ts";
 import type { Lines } from "../../editor/merge.ts";
 
 /** A text and how it lies in its file. */
-interface Version {
+export interface Version {
   text: string;
   form: Form;
+}
+
+/** What was made by hand of two texts: how far, and what is still marked. */
+export interface LeftMerge {
+  mine: Version;
+  theirs: Version;
+  text: string;
+  clashes: Lines[];
 }
 
 /** Whose text it is, and of which file. */
@@ -28,8 +36,8 @@ export interface Draft {
   base?: Version;
   /** The encoding that somebody chose to read the file in. */
   chosen?: Encoding;
-  /** What was made by hand of it and another's save: of which two texts, how far, and what is still marked. */
-  merge?: { mine: Version; theirs: Version; text: string; clashes: Lines[] };
+  /** What was made of it and another's save. */
+  merge?: LeftMerge;
   /** When it was kept, in milliseconds. */
   at: number;
 }

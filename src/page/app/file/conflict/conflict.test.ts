@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NEW } from "../../../editor/bytes.ts";
-import { conflictOf, type Version } from "./conflict.ts";
+import type { Version } from "../../../shared/drafts.ts";
+import { conflictOf } from "./conflict.ts";
 
 const version = (text: string): Version => ({ text, form: NEW });
 

@@ -1,13 +1,8 @@
 // Two versions of one file: what came of them by itself.
 import { COLOUR_MAX, type Decoded, type Form } from "../../../editor/bytes.ts";
 import { type Lines, merge } from "../../../editor/merge.ts";
+import type { LeftMerge, Version } from "../../../shared/drafts.ts";
 import type { Author, Found } from "../remote.ts";
-
-/** A text and how it lies in its file. */
-export interface Version {
-  text: string;
-  form: Form;
-}
 
 /** Mine and theirs, which came from one version. */
 export interface Conflict {
@@ -29,14 +24,6 @@ export interface Merged {
   form: Form;
   /** It was begun before, and left. */
   again?: boolean;
-}
-
-/** A merge that was left before it was saved. */
-export interface Left {
-  mine: Version;
-  theirs: Version;
-  text: string;
-  clashes: Lines[];
 }
 
 export function versionOf({ text, encoding, bom, end }: Decoded): Version {
@@ -62,7 +49,7 @@ export function conflictOf(
 }
 
 /** Goes on with a merge that was left; what either side has changed since is taken into it. */
-export function takeUp(conflict: Conflict, left: Left | null): Conflict {
+export function takeUp(conflict: Conflict, left: LeftMerge | null): Conflict {
   const { mine, theirs, merged } = conflict;
   if (!left || !theirs || !merged) return conflict;
   const own = merge(linesOf(left.mine.text), linesOf(left.text), linesOf(mine.text));

@@ -4,18 +4,19 @@ import { useChunk } from "../../../editor/chunk.ts";
 import { language } from "../../../editor/language.ts";
 import type { Merger } from "../../../editor/pair.ts";
 import { Dialog } from "../../../shared/dialog.tsx";
+import type { LeftMerge } from "../../../shared/drafts.ts";
 import { Waiting } from "../../../shared/parts.tsx";
 import { when } from "../../../shared/text.ts";
 import { say } from "../words.ts";
-import type { Conflict, Left, Merged } from "./conflict.ts";
+import type { Conflict, Merged } from "./conflict.ts";
 
 interface ConflictProps {
   path: string;
   conflict: Conflict;
   /** Something was written into what is made of both. */
-  onMerging: (left: () => Left) => void;
+  onMerging: (left: () => LeftMerge) => void;
   /** With what was made of both, if anything. */
-  onClose: (left: Left | null) => void;
+  onClose: (left: LeftMerge | null) => void;
   onTakeTheirs: () => void;
   onSave: (text: string, form: Form) => void;
 }
