@@ -4,9 +4,9 @@ import { useRowFocus } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
-import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
+import { Coming, Empty } from "../shared/parts.tsx";
 import { Secret } from "../shared/secret.tsx";
-import { t } from "../shared/text.ts";
+import { t, wordsOf } from "../shared/text.ts";
 import * as calls from "./accounts/calls.ts";
 import { Disable, NewPassword, Rename } from "./accounts/change.tsx";
 import { EditRoles } from "./accounts/edit-roles.tsx";
@@ -14,7 +14,7 @@ import { NewAccount } from "./accounts/new-account.tsx";
 import { RemoveAccount } from "./accounts/remove.tsx";
 import { type Act, Table } from "./accounts/table.tsx";
 import { say } from "./accounts/words.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import type { Schemas } from "./api.ts";
 import { go, type Route } from "./route.ts";
 
 interface AccountsProps {
@@ -77,11 +77,7 @@ function All({ session, route, onRights }: AccountsProps) {
         </button>
       </header>
       {!list ? (
-        accounts.error ? (
-          <Trouble words={wordsOf(accounts.error)} onAgain={accounts.again} />
-        ) : (
-          <Waiting />
-        )
+        <Coming of={accounts} />
       ) : found.length === 0 ? (
         <p class="hint">{t("nothingMatches", { q: filter })}</p>
       ) : (

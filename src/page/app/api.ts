@@ -2,14 +2,14 @@
 // screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
 import { refusalWords } from "../shared/rules.ts";
-import { type Key, t } from "../shared/text.ts";
+import { type Key, t, Worded } from "../shared/text.ts";
 import { pathWords } from "./parts/path-words.ts";
 
 export type Schemas = components["schemas"];
 export const API = "/site-builder/api";
 
 /** A request that was not answered as hoped. `status` is 0 where nothing answered. */
-export class Failure extends Error {
+export class Failure extends Worded {
   constructor(
     readonly status: number,
     /** What the service said, in its own words. */
@@ -25,7 +25,7 @@ export class Failure extends Error {
   }
 
   /** What to tell whoever asked, in the language of the page. */
-  get words(): string {
+  override get words(): string {
     if (this.status === 400) return refusalWords(this.detail) ?? pathWords(this.detail) ?? this.detail;
     const key = (
       {
@@ -39,11 +39,6 @@ export class Failure extends Error {
     )[this.status] satisfies Key | undefined;
     return key ? t(key) : this.detail;
   }
-}
-
-/** The words for anything that was thrown. */
-export function wordsOf(error: unknown): string {
-  return error instanceof Failure ? error.words : String(error);
 }
 
 /** What carries a request; rejects where nothing answers. */

@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Trouble, Waiting } from "../shared/parts.tsx";
+import { Coming, Trouble } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import type { Schemas } from "./api.ts";
 import { ChangeView, Gone } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
 import { useActs } from "./branch/entry/acts.tsx";
@@ -55,10 +55,8 @@ export function BranchScreen(props: ScreenProps) {
   }
   return (
     <main id="main" class="sheet-page" tabIndex={-1}>
-      {branches.error ? (
-        <Trouble words={wordsOf(branches.error)} onAgain={branches.again} />
-      ) : !branches.value ? (
-        <Waiting />
+      {branches.error || !branches.value ? (
+        <Coming of={branches} />
       ) : branches.value.length === 0 ? (
         <NoBranch repo={route.repo} may={props.project?.permissions.write ?? false} onDone={branches.again} />
       ) : route.branch ? (

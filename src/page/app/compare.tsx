@@ -2,8 +2,8 @@
 import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { Behind } from "../shared/parts.tsx";
-import { day, t, time } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import { day, t, time, wordsOf } from "../shared/text.ts";
+import type { Schemas } from "./api.ts";
 import { Differences, type Side } from "./branch/difference.tsx";
 import { type Change, type HistoryState, nameOf, useChange, useHistory } from "./branch/history-state.ts";
 import * as calls from "./calls.ts";

@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
-import { Behind, Empty, Trouble, Waiting } from "../shared/parts.tsx";
-import { t } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import { Behind, Coming, Empty } from "../shared/parts.tsx";
+import { t, wordsOf } from "../shared/text.ts";
+import type { Schemas } from "./api.ts";
 import { nameOf, RestoreAs } from "./deleted/restore.tsx";
 import { Table } from "./deleted/table.tsx";
 import * as calls from "./named/calls.ts";
@@ -91,11 +91,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
       </header>
       {list && error ? <Behind words={wordsOf(error)} onAgain={again} /> : null}
       {!list ? (
-        error ? (
-          <Trouble words={wordsOf(error)} onAgain={again} />
-        ) : (
-          <Waiting />
-        )
+        <Coming of={{ error, again }} />
       ) : list.length === 0 ? (
         <Empty icon="trash" title={say("nothingDeleted")}>
           <p>{say("nothingDeletedHint")}</p>

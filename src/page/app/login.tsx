@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Mark } from "../shared/icons.tsx";
 import { Alert, Trouble } from "../shared/parts.tsx";
-import { t } from "../shared/text.ts";
-import { Failure, type Schemas, wordsOf } from "./api.ts";
+import { t, wordsOf } from "../shared/text.ts";
+import { Failure, type Schemas } from "./api.ts";
 import * as calls from "./calls.ts";
 
 interface LoginProps {

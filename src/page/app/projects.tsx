@@ -2,9 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { Filter } from "../shared/filter.tsx";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Ago, Empty, Trouble, Waiting, Who } from "../shared/parts.tsx";
+import { Ago, Coming, Empty, Who } from "../shared/parts.tsx";
 import { t } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import type { Schemas } from "./api.ts";
 import * as calls from "./calls.ts";
 import { FormDialog } from "./parts/form-dialog.tsx";
 import { namedIn, ProjectFields } from "./parts/project-fields.tsx";
@@ -62,11 +62,7 @@ export function ProjectsScreen({ session, projects }: ProjectsProps) {
         {list?.length ? add : null}
       </header>
       {!list ? (
-        projects.error ? (
-          <Trouble words={wordsOf(projects.error)} onAgain={projects.again} />
-        ) : (
-          <Waiting />
-        )
+        <Coming of={projects} />
       ) : list.length === 0 ? (
         <Empty icon="box" title={t("noProjects")}>
           <p>{may ? t("noProjectsHint") : t("noProjectsRead")}</p>

@@ -1,7 +1,7 @@
 import { Icon } from "../shared/icons.tsx";
-import { Empty, Trouble, Waiting } from "../shared/parts.tsx";
-import { ago, size, t } from "../shared/text.ts";
-import { type Schemas, wordsOf } from "./api.ts";
+import { Coming, Empty } from "../shared/parts.tsx";
+import { ago, size, t, wordsOf } from "../shared/text.ts";
+import type { Schemas } from "./api.ts";
 import { Facts } from "./service/facts.tsx";
 import { useService } from "./service/watch.ts";
 import { say, type Word } from "./service/words.ts";
@@ -40,10 +40,8 @@ function Whole() {
           <Hindrances service={last.service} />
           <Facts service={last.service} />
         </>
-      ) : error === null ? (
-        <Waiting />
       ) : (
-        <Trouble words={wordsOf(error)} onAgain={again} />
+        <Coming of={{ error, again }} />
       )}
     </main>
   );

@@ -4,9 +4,9 @@ import { Icon } from "../shared/icons.tsx";
 import { type Loaded, useLoaded } from "../shared/load.ts";
 import { Menu } from "../shared/menu.tsx";
 import { complain, notify } from "../shared/notice.tsx";
-import { Ago, Empty, Trouble, Waiting } from "../shared/parts.tsx";
-import { ago, date, t } from "../shared/text.ts";
-import { API, read, type Schemas, wordsOf } from "./api.ts";
+import { Ago, Coming, Empty } from "../shared/parts.tsx";
+import { ago, date, t, wordsOf } from "../shared/text.ts";
+import { API, read, type Schemas } from "./api.ts";
 import { go, type Route } from "./route.ts";
 import { NewToken } from "./tokens/new-token.tsx";
 import { RevokeToken } from "./tokens/revoke.tsx";
@@ -54,11 +54,7 @@ export function TokensScreen({ route, projects }: TokensProps) {
         {list && list.length > 0 && add}
       </header>
       {!list ? (
-        tokens.error ? (
-          <Trouble words={wordsOf(tokens.error)} onAgain={tokens.again} />
-        ) : (
-          <Waiting />
-        )
+        <Coming of={tokens} />
       ) : list.length === 0 ? (
         <Empty icon="key" title={t("noTokens")}>
           <p>{t("noTokensHint")}</p>

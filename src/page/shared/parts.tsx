@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import type { Loaded } from "./load.ts";
 import { complain } from "./notice.tsx";
-import { ago, t, when } from "./text.ts";
+import { ago, t, when, wordsOf } from "./text.ts";
 
 /** A moment as how long ago it was; pointing at it tells the date. */
 export function Ago({ at }: { at: string }) {
@@ -114,6 +115,11 @@ export function Trouble({ words, onAgain }: { words: string; onAgain?: () => voi
       )}
     </Empty>
   );
+}
+
+/** What is shown in place of what has not come: that it will, or why it did not. */
+export function Coming({ of: { error, again } }: { of: Pick<Loaded<unknown>, "error" | "again"> }) {
+  return error ? <Trouble words={wordsOf(error)} onAgain={again} /> : <Waiting />;
 }
 
 /** A line beside what is shown: it is what came before, and why no more did. */

@@ -59,6 +59,14 @@ export function wordsFrom<K extends string>(
 /** The words that every screen may need. */
 export const t: (key: Key, values?: Values) => string = wordsFrom(tables);
 
+/** An error that says what it is in the language of the page. */
+export abstract class Worded extends Error {
+  abstract get words(): string;
+}
+
+/** The words for anything that was thrown. */
+export const wordsOf = (error: unknown): string => (error instanceof Worded ? error.words : String(error));
+
 export function number(value: number): string {
   return integers.format(value);
 }

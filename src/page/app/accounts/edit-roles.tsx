@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Alert } from "../../shared/parts.tsx";
-import { wordsOf } from "../api.ts";
+import { wordsOf } from "../../shared/text.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import * as calls from "./calls.ts";
 import { Chip, opens, ROOT, RoleFields, roleOf, shortOf } from "./roles.tsx";

@@ -1,7 +1,6 @@
 import { useLoaded } from "../../shared/load.ts";
-import { Trouble, Waiting } from "../../shared/parts.tsx";
+import { Coming } from "../../shared/parts.tsx";
 import type { Schemas } from "../api.ts";
-import { wordsOf } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { address } from "../route.ts";
 import * as calls from "./calls.ts";
@@ -32,13 +31,7 @@ export function RemoveAccount({ name, onClose, onDone }: RemoveProps) {
         onDone();
       }}
     >
-      {account ? (
-        <Consequences account={account} />
-      ) : whole.error ? (
-        <Trouble words={wordsOf(whole.error)} onAgain={whole.again} />
-      ) : (
-        <Waiting />
-      )}
+      {account ? <Consequences account={account} /> : <Coming of={whole} />}
     </FormDialog>
   );
 }

@@ -1,9 +1,8 @@
 // What one change did: who, when, and the files before and after it.
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { Ago, Empty, Trouble, Waiting, Who } from "../../shared/parts.tsx";
+import { Ago, Coming, Empty, Who } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
 import * as calls from "../calls.ts";
 import { address, go, type Route } from "../route.ts";
 import { Differences, shownOf } from "./difference.tsx";
@@ -31,7 +30,7 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
   );
   if (!change) {
     if (sought.gone) return <Gone route={route} version={route.change!} />;
-    return sought.error ? <Trouble words={wordsOf(sought.error)} onAgain={sought.again} /> : <Waiting />;
+    return <Coming of={sought} />;
   }
   const entry = shownOf(differences.value, path);
   const then = { screen: "files", repo, branch, at: change.version } as const;

@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Language } from "../../editor/bytes.ts";
 import { type Chunk, loadChunk } from "../../editor/chunk.ts";
 import type { Loaded } from "../../shared/load.ts";
-import { Empty, Path, Trouble, Waiting } from "../../shared/parts.tsx";
+import { Coming, Empty, Path } from "../../shared/parts.tsx";
 import { REM_PX } from "../../shared/rem.ts";
 import { type Key, size, t } from "../../shared/text.ts";
-import { filePath, type Schemas, wordsOf } from "../api.ts";
+import { filePath, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
 import { noted } from "../frame/lazy.tsx";
 import { formsOf, modesOf } from "./forms.ts";
@@ -47,10 +47,7 @@ interface DifferencesProps {
 export function Differences(props: DifferencesProps) {
   const { repo, branch, before, after, differences, chosen, onChoose, nothing, named = false } = props;
   const list = differences.value;
-  if (!list && differences.error) {
-    return <Trouble words={wordsOf(differences.error)} onAgain={differences.again} />;
-  }
-  if (!list) return <Waiting />;
+  if (!list) return <Coming of={differences} />;
   if (list.length === 0) return <Empty icon="check" title={nothing} />;
   const entry = shownOf(list, chosen);
   const single = named && list.length === 1;
@@ -199,10 +196,8 @@ export function Sides(props: SidesProps) {
         <span>{before.label}</span>
         <span>{after.label}</span>
       </div>
-      {error ? (
-        <Trouble words={wordsOf(error)} onAgain={() => setTurn((n) => n + 1)} />
-      ) : !texts ? (
-        <Waiting />
+      {error || !texts ? (
+        <Coming of={{ error, again: () => setTurn((n) => n + 1) }} />
       ) : "reason" in texts ? (
         <Untold reason={texts.reason} entry={entry} />
       ) : (

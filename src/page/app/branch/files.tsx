@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { Filter } from "../../shared/filter.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Menu } from "../../shared/menu.tsx";
-import { Behind, Trouble, Waiting } from "../../shared/parts.tsx";
-import { size, t } from "../../shared/text.ts";
-import { type Schemas, wordsOf } from "../api.ts";
+import { Behind, Coming } from "../../shared/parts.tsx";
+import { size, t, wordsOf } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
 import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
 import type { Acts } from "./entry/acts.tsx";
@@ -72,10 +72,8 @@ export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: F
         </p>
       ) : found.rows?.length === 0 ? (
         <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
-      ) : tree.bare && tree.error ? (
-        <Trouble words={wordsOf(tree.error)} onAgain={tree.again} />
       ) : tree.bare ? (
-        <Waiting />
+        <Coming of={tree} />
       ) : (
         <Tree
           rows={found.rows ?? tree.rows}

@@ -1,7 +1,7 @@
 // A branch with nothing chosen: what it holds, and how a client gets it.
-import { Ago, Empty, Snippet, Trouble, Waiting } from "../../shared/parts.tsx";
+import { Ago, Coming, Empty, Snippet } from "../../shared/parts.tsx";
 import { number, size, t, when } from "../../shared/text.ts";
-import { type Schemas, wordsOf } from "../api.ts";
+import type { Schemas } from "../api.ts";
 import { Choose } from "../upload/choose.tsx";
 import type { Sought } from "./history-state.ts";
 
@@ -78,8 +78,8 @@ export function Overview({ repo, branch, onUpload }: OverviewProps) {
 
 /** A branch as it was, with nothing chosen. */
 export function OverviewThen({ repo, branch, sought }: { repo: string; branch: string; sought: Sought }) {
-  const { change, error, again } = sought;
-  if (!change) return error ? <Trouble words={wordsOf(error)} onAgain={again} /> : <Waiting />;
+  const { change } = sought;
+  if (!change) return <Coming of={sought} />;
   const facts = factsOf(change.files, change.bytes);
   return (
     <div class="overview">

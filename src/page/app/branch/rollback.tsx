@@ -6,9 +6,9 @@ import { settleFocus } from "../../shared/focus.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
-import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
-import { t, when } from "../../shared/text.ts";
-import { Failure, wordsOf } from "../api.ts";
+import { Alert, Coming } from "../../shared/parts.tsx";
+import { t, when, wordsOf } from "../../shared/text.ts";
+import { Failure } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
 import { Changes, Sides, undone } from "./difference.tsx";
@@ -125,10 +125,8 @@ export function Rollback({
       {!list ? (
         isRefused ? (
           <Alert>{wordsOf(preview.error)}</Alert>
-        ) : preview.error ? (
-          <Trouble words={wordsOf(preview.error)} onAgain={preview.again} />
         ) : (
-          <Waiting />
+          <Coming of={preview} />
         )
       ) : list.length === 0 ? (
         <p class="hint">{t("rollbackNone")}</p>

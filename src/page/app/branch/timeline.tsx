@@ -1,7 +1,6 @@
 import { Icon, type IconName } from "../../shared/icons.tsx";
-import { Behind, Path, Trouble, Waiting, Who } from "../../shared/parts.tsx";
-import { ago, day, number, t, time, when } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
+import { Behind, Coming, Path, Who } from "../../shared/parts.tsx";
+import { ago, day, number, t, time, when, wordsOf } from "../../shared/text.ts";
 import { address, go, type Route } from "../route.ts";
 import { type Change, doneBy, type HistoryState, nameOf } from "./history-state.ts";
 
@@ -33,10 +32,7 @@ function byDay(list: Change[]): [string, Change[]][] {
 
 export function Timeline({ route, history, onRollback }: TimelineProps) {
   const { list } = history;
-  if (!list) {
-    if (history.error) return <Trouble words={wordsOf(history.error)} onAgain={history.again} />;
-    return <Waiting />;
-  }
+  if (!list) return <Coming of={history} />;
   const now = !route.at && !route.change;
   const { at: _at, change: _change, rollback: _rollback, ...here } = route;
   return (

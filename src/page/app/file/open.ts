@@ -2,8 +2,8 @@
 import { encode, type Form, NEW } from "../../editor/bytes.ts";
 import type { DraftKey, LeftMerge, Version } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
-import { t } from "../../shared/text.ts";
-import { Failure, onReach, type Schemas, wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
+import { Failure, onReach, type Schemas } from "../api.ts";
 import { go } from "../route.ts";
 import { type Conflict, conflictOf, sameForm, takeUp } from "./conflict/conflict.ts";
 import { Following } from "./following.ts";

@@ -1,8 +1,7 @@
 import { Icon } from "../../shared/icons.tsx";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Copy, Empty } from "../../shared/parts.tsx";
-import { size } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
+import { size, wordsOf } from "../../shared/text.ts";
 import type { Drawn } from "./drawn.ts";
 import { type Place, saveFile } from "./remote.ts";
 import { say } from "./words.ts";

@@ -4,7 +4,7 @@ import { type Encoding, type Form, isGuessed, NEW } from "../../editor/bytes.ts"
 import type { Editor } from "../../editor/host.ts";
 import { type DraftKey, flushDrafts, onLoginAgain } from "../../shared/drafts.ts";
 import { complain } from "../../shared/notice.tsx";
-import { wordsOf } from "../api.ts";
+import { wordsOf } from "../../shared/text.ts";
 import { sameForm, versionOf } from "./conflict/conflict.ts";
 import { type Drawn, START } from "./drawn.ts";
 import { type Found, isFolder, lastAuthor, type Place, readFile } from "./remote.ts";

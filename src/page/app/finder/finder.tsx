@@ -2,8 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Path } from "../../shared/parts.tsx";
-import { t } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
 import { findFiles } from "../branch/tree/state.ts";
 import { enter } from "../route.ts";
 import { score } from "./score.ts";

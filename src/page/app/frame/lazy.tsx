@@ -1,10 +1,11 @@
 // Parts of the page that the first screen does without: each is fetched when it is first shown.
+
 import type { ComponentChildren, ComponentType } from "preact";
 import { Dialog } from "../../shared/dialog.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { Trouble, Waiting } from "../../shared/parts.tsx";
+import { Coming } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure, reached, wordsOf } from "../api.ts";
+import { Failure, reached } from "../api.ts";
 
 /** A part that does not come is one that an updated service does not have, or the service is away: that is looked for. */
 export async function noted<T>(part: Promise<T>): Promise<T> {
@@ -34,8 +35,7 @@ export function lazy<Props extends object>(
     known ??= part.value;
     const Known = known;
     if (Known) return <Known {...props} />;
-    const inside = part.error ? <Trouble words={wordsOf(part.error)} onAgain={part.again} /> : <Waiting />;
-    return <>{around(inside, props)}</>;
+    return <>{around(<Coming of={part} />, props)}</>;
   };
 }
 

@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import { countDrafts, dropDrafts } from "../../shared/drafts/places.ts";
 import { complain } from "../../shared/notice.tsx";
-import { t } from "../../shared/text.ts";
-import { Failure, type Schemas, wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
+import { Failure, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 

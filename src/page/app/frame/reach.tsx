@@ -3,8 +3,8 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
 import { Behind } from "../../shared/parts.tsx";
-import { t } from "../../shared/text.ts";
-import { Failure, onReach, onSlow, wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
+import { Failure, onReach, onSlow } from "../api.ts";
 import { health } from "./health.ts";
 
 const AGAIN_MS = 3000;

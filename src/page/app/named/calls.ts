@@ -1,5 +1,6 @@
 // What is asked of the service for the names of branches and projects, and for what was deleted.
-import { API, branchPath, Failure, projectPath, query, read, type Schemas, send, wordsOf } from "../api.ts";
+import { wordsOf } from "../../shared/text.ts";
+import { API, branchPath, Failure, projectPath, query, read, type Schemas, send } from "../api.ts";
 import { explained, type Refusals } from "../parts/refusals.ts";
 import { say } from "./words.ts";
 

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { notify } from "../../shared/notice.tsx";
-import { Alert, Trouble, Waiting } from "../../shared/parts.tsx";
-import { ago, t, when } from "../../shared/text.ts";
-import { Failure, read, type Schemas, wordsOf } from "../api.ts";
+import { Alert, Coming } from "../../shared/parts.tsx";
+import { ago, t, when, wordsOf } from "../../shared/text.ts";
+import { Failure, read, type Schemas } from "../api.ts";
 import { say } from "./words.ts";
 
 type Listed = Schemas["ListedSession"];
@@ -75,10 +75,8 @@ export function OwnSessions({ onClose, onLeave }: SessionsProps) {
             <One key={one.id} session={one} busy={busy} onEnd={() => end([one], say("ended"))} />
           ))}
         </ul>
-      ) : sessions.error ? (
-        <Trouble words={wordsOf(sessions.error)} onAgain={sessions.again} />
       ) : (
-        <Waiting />
+        <Coming of={sessions} />
       )}
       {list && others.length === 0 && <p class="hint">{say("noOthers")}</p>}
       {failed && <Alert>{failed}</Alert>}

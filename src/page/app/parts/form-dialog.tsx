@@ -5,8 +5,7 @@ import { Dialog } from "../../shared/dialog.tsx";
 import { useDrawn } from "../../shared/drawn.ts";
 import { complain } from "../../shared/notice.tsx";
 import { Alert } from "../../shared/parts.tsx";
-import { t } from "../../shared/text.ts";
-import { wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
 
 interface FormDialogProps {
   title: string;

@@ -1,7 +1,7 @@
 // The way back that a notice offers.
 import { type Action, complain, notify } from "../../shared/notice.tsx";
-import { t } from "../../shared/text.ts";
-import { Failure, wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
+import { Failure } from "../api.ts";
 
 interface Words {
   /** What is said when it is done. */

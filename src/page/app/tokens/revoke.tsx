@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { Dialog } from "../../shared/dialog.tsx";
 import { notify } from "../../shared/notice.tsx";
 import { Ago, Alert } from "../../shared/parts.tsx";
-import { t } from "../../shared/text.ts";
-import { API, read, type Schemas, wordsOf } from "../api.ts";
+import { t, wordsOf } from "../../shared/text.ts";
+import { API, read, type Schemas } from "../api.ts";
 
 interface RevokeProps {
   token: Schemas["Token"];

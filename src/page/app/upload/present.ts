@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Failure, onReach, wordsOf } from "../api.ts";
+import { wordsOf } from "../../shared/text.ts";
+import { Failure, onReach } from "../api.ts";
 import { type Present, under } from "./plan.ts";
 import { look, type Target } from "./send.ts";
 import type { Picked } from "./walk.ts";

@@ -3,9 +3,8 @@ import { countDrafts } from "../../../shared/drafts/places.ts";
 import { Icon } from "../../../shared/icons.tsx";
 import { useLoaded } from "../../../shared/load.ts";
 import { notify } from "../../../shared/notice.tsx";
-import { Path, Trouble, Waiting } from "../../../shared/parts.tsx";
+import { Coming, Path } from "../../../shared/parts.tsx";
 import { t } from "../../../shared/text.ts";
-import { wordsOf } from "../../api.ts";
 import * as calls from "../../calls.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
@@ -68,9 +67,7 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
           </span>
         )}
       </p>
-      {folder &&
-        !known &&
-        (told.error ? <Trouble words={wordsOf(told.error)} onAgain={told.again} /> : <Waiting />)}
+      {folder && !known && <Coming of={told} />}
       {known !== null && known.drafts > 0 && (
         <p class="in-the-way">{folder ? say("typedIn", { n: known.drafts }) : say("typed")}</p>
       )}
