@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { useRowFocus } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { type Loaded, useLoaded } from "../shared/load.ts";
-import { Menu } from "../shared/menu.tsx";
+import { Item, Menu } from "../shared/menu.tsx";
 import { complain, notify } from "../shared/notice.tsx";
 import { Ago, Coming, Empty } from "../shared/parts.tsx";
 import { ago, date, t, wordsOf } from "../shared/text.ts";
@@ -166,20 +166,9 @@ function Row({ token, onEdit, onForget, onRevoke }: RowProps) {
       <td class="less dim once">{token.last_used_at ? <Ago at={token.last_used_at} /> : t("neverUsed")}</td>
       <td class="end">
         <Menu align="right" title={t("moreAbout", { name: token.name })} label={<Icon of="dots" />}>
-          <button type="button" onClick={onEdit}>
-            <Icon of="edit" />
-            {t("editToken")}
-          </button>
-          {token.fingerprint_bound && (
-            <button type="button" onClick={onForget}>
-              <Icon of="lock" />
-              {t("forgetInstance")}
-            </button>
-          )}
-          <button type="button" class="danger" onClick={onRevoke}>
-            <Icon of="trash" />
-            {t("revoke")}
-          </button>
+          <Item icon="edit" words={t("editToken")} onClick={onEdit} />
+          {token.fingerprint_bound && <Item icon="lock" words={t("forgetInstance")} onClick={onForget} />}
+          <Item danger icon="trash" words={t("revoke")} onClick={onRevoke} />
         </Menu>
       </td>
     </tr>

@@ -7,6 +7,7 @@ import {
 } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Filter } from "./filter.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 import { t } from "./text.ts";
 
 interface MenuProps {
@@ -20,6 +21,24 @@ interface MenuProps {
   /** Of the button, where the keys come to it by a way of their own. */
   tabIndex?: number;
   children: ComponentChildren;
+}
+
+interface ItemProps {
+  icon: IconName;
+  words: string;
+  /** It takes something away. */
+  danger?: boolean;
+  onClick: () => void;
+}
+
+/** A line of a menu that does something. */
+export function Item({ icon, words, danger = false, onClick }: ItemProps) {
+  return (
+    <button type="button" class={danger ? "danger" : undefined} onClick={onClick}>
+      <Icon of={icon} />
+      {words}
+    </button>
+  );
 }
 
 const focusable = ".items a, .items button:not(:disabled), .items input";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
-import { Menu } from "../../shared/menu.tsx";
+import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { date, t, when } from "../../shared/text.ts";
 import type { Account } from "./calls.ts";
@@ -84,10 +84,7 @@ function Row({ account, own, onAct }: { account: Account; own: boolean; onAct: (
       </td>
       <td class="end">
         <Menu align="right" title={say("about", { name })} label={<Icon of="dots" />}>
-          <button type="button" onClick={() => onAct("roles")}>
-            <Icon of="users" />
-            {say("editRoles")}
-          </button>
+          <Item icon="users" words={say("editRoles")} onClick={() => onAct("roles")} />
           {own ? <span class="label dim">{say("ownHint")}</span> : <Others enabled={enabled} onAct={onAct} />}
         </Menu>
       </td>
@@ -99,22 +96,14 @@ function Row({ account, own, onAct }: { account: Account; own: boolean; onAct: (
 function Others({ enabled, onAct }: { enabled: boolean; onAct: (act: Act) => void }) {
   return (
     <>
-      <button type="button" onClick={() => onAct("rename")}>
-        <Icon of="edit" />
-        {say("rename")}
-      </button>
-      <button type="button" onClick={() => onAct("password")}>
-        <Icon of="key" />
-        {say("newPassword")}
-      </button>
-      <button type="button" onClick={() => onAct(enabled ? "disable" : "enable")}>
-        <Icon of="lock" />
-        {say(enabled ? "disable" : "enable")}
-      </button>
-      <button type="button" class="danger" onClick={() => onAct("remove")}>
-        <Icon of="trash" />
-        {say("remove")}
-      </button>
+      <Item icon="edit" words={say("rename")} onClick={() => onAct("rename")} />
+      <Item icon="key" words={say("newPassword")} onClick={() => onAct("password")} />
+      <Item
+        icon="lock"
+        words={say(enabled ? "disable" : "enable")}
+        onClick={() => onAct(enabled ? "disable" : "enable")}
+      />
+      <Item danger icon="trash" words={say("remove")} onClick={() => onAct("remove")} />
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Filter } from "../../shared/filter.tsx";
 import { Icon } from "../../shared/icons.tsx";
-import { Menu } from "../../shared/menu.tsx";
+import { Item, Menu } from "../../shared/menu.tsx";
 import { Behind, Coming } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
@@ -46,10 +46,7 @@ export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: F
         />
         {onUpload && (
           <Menu align="right" title={t("add")} label={<Icon of="plus" />}>
-            <button type="button" onClick={() => make(true)}>
-              <Icon of="file" />
-              {t("newFile")}
-            </button>
+            <Item icon="file" words={t("newFile")} onClick={() => make(true)} />
             <Choose onChoose={onUpload} />
           </Menu>
         )}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Icon, Mark } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
-import { Menu } from "../../shared/menu.tsx";
+import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
@@ -108,14 +108,8 @@ function Person({ session, places, onHelp, onOwn, onLeave }: PersonProps) {
         ))}
       </span>
       <hr />
-      <button type="button" onClick={() => onOwn("password")}>
-        <Icon of="lock" />
-        {t("changePassword")}
-      </button>
-      <button type="button" onClick={() => onOwn("sessions")}>
-        <Icon of="clock" />
-        {t("sessions")}
-      </button>
+      <Item icon="lock" words={t("changePassword")} onClick={() => onOwn("password")} />
+      <Item icon="clock" words={t("sessions")} onClick={() => onOwn("sessions")} />
       <hr />
       {themes.map((name) => (
         <button
@@ -142,14 +136,8 @@ function Person({ session, places, onHelp, onOwn, onLeave }: PersonProps) {
         </button>
       ))}
       <hr />
-      <button type="button" onClick={onHelp}>
-        <Icon of="help" />
-        {t("keys")}
-      </button>
-      <button type="button" onClick={onLeave}>
-        <Icon of="leave" />
-        {t("logout")}
-      </button>
+      <Item icon="help" words={t("keys")} onClick={onHelp} />
+      <Item icon="leave" words={t("logout")} onClick={onLeave} />
       <hr />
       <a class="dim" href="/site-builder/licences" target="_blank" rel="noreferrer">
         {t("version", { version: session.server.version })} · {t("licences")}

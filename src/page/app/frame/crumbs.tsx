@@ -1,7 +1,7 @@
 // Where we are: the project and its branch, each with a menu of the others and of what can be done to this one.
 import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
-import { Menu } from "../../shared/menu.tsx";
+import { Item, Menu } from "../../shared/menu.tsx";
 import { Copy } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
 import { NewBranch } from "../branch/new-branch.tsx";
@@ -60,10 +60,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
         {(project?.permissions.write || items.branch) && (
           <div class="acts">
             {project?.permissions.write && (
-              <button type="button" onClick={() => make(true)}>
-                <Icon of="plus" />
-                {t("newBranch")}
-              </button>
+              <Item icon="plus" words={t("newBranch")} onClick={() => make(true)} />
             )}
             {items.branch}
           </div>

@@ -1,8 +1,8 @@
 // What is done to a branch or a project as such: it gets another name, or is deleted. The dialogs are fetched when one is
 // first opened.
 import { useState } from "preact/hooks";
-import { Icon } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
+import { Item } from "../../shared/menu.tsx";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { lazyDialog } from "../frame/lazy.tsx";
@@ -68,10 +68,12 @@ export function useNamedActs(
   const [doing, begin] = useState<{ act: Act; of: string } | null>(null);
   const branch = branches.value?.find((one) => one.name === route.branch) ?? null;
   const item = (act: Act, of: string, isDanger = false) => (
-    <button type="button" class={isDanger ? "danger" : ""} onClick={() => begin({ act, of })}>
-      <Icon of={isDanger ? "trash" : "edit"} />
-      {t(act)}
-    </button>
+    <Item
+      danger={isDanger}
+      icon={isDanger ? "trash" : "edit"}
+      words={t(act)}
+      onClick={() => begin({ act, of })}
+    />
   );
   const may = branch?.permissions;
   const mayAll = project?.permissions;

@@ -2,7 +2,7 @@
 // one is first opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Icon } from "../../../shared/icons.tsx";
+import { Item } from "../../../shared/menu.tsx";
 import { t } from "../../../shared/text.ts";
 import type { Schemas } from "../../api.ts";
 import { lazyDialog } from "../../frame/lazy.tsx";
@@ -71,16 +71,10 @@ export function EntryItems({ acts, entry }: { acts: Acts; entry: Entry }) {
   return (
     <>
       {acts.can("move", entry.folder) && (
-        <button type="button" onClick={() => acts.begin("move", entry)}>
-          <Icon of="edit" />
-          {t("moveEntry")}
-        </button>
+        <Item icon="edit" words={t("moveEntry")} onClick={() => acts.begin("move", entry)} />
       )}
       {acts.can("remove", entry.folder) && (
-        <button type="button" class="danger" onClick={() => acts.begin("remove", entry)}>
-          <Icon of="trash" />
-          {t("deleteEntry")}
-        </button>
+        <Item danger icon="trash" words={t("deleteEntry")} onClick={() => acts.begin("remove", entry)} />
       )}
     </>
   );
