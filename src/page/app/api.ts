@@ -41,6 +41,10 @@ export class Failure extends Worded {
   }
 }
 
+/** Whether a request was refused with this status; of 0: that nothing answered it. */
+export const hasStatus = (error: unknown, status: number): error is Failure =>
+  error instanceof Failure && error.status === status;
+
 /** What carries a request; rejects where nothing answers. */
 export type Carry = (path: string, init: RequestInit) => Promise<Response>;
 

@@ -5,7 +5,7 @@ import { Icon } from "../shared/icons.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Path, Trouble, Waiting } from "../shared/parts.tsx";
 import { t, wordsOf } from "../shared/text.ts";
-import { Failure, type Schemas } from "./api.ts";
+import { hasStatus, type Schemas } from "./api.ts";
 import { type Acts, EntryItems } from "./branch/entry/acts.tsx";
 import { Bars } from "./file/bars.tsx";
 import { Code } from "./file/code.tsx";
@@ -195,7 +195,7 @@ export function File(props: FileProps) {
 }
 
 /** Whether it may be another answer next time: a path that is refused always is. */
-const mayHelp = (error: unknown): boolean => !(error instanceof Failure && error.status === 400);
+const mayHelp = (error: unknown): boolean => !hasStatus(error, 400);
 
 interface HeadProps extends FileProps {
   drawn: Drawn;

@@ -8,7 +8,7 @@ import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Coming } from "../../shared/parts.tsx";
 import { t, when, wordsOf } from "../../shared/text.ts";
-import { Failure } from "../api.ts";
+import { hasStatus } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
 import { Changes, Sides, undone } from "./difference.tsx";
@@ -52,7 +52,7 @@ export function Rollback({
     calls.rehearsal(repo, branch, { to: change.version, path }),
   );
   // As going back would be: to try again changes nothing.
-  const isRefused = preview.error instanceof Failure && preview.error.status === 400;
+  const isRefused = hasStatus(preview.error, 400);
   const entry = list?.find((one) => one.path === chosen) ?? list?.[0];
   const run = async () => {
     if (busy || !list?.length) return;
@@ -74,7 +74,7 @@ export function Rollback({
       notify(t("rolled", { version: restored }), expect ? undo(() => takeBack(expect), words) : undefined);
     } catch (error) {
       setBusy(false);
-      const moved = error instanceof Failure && error.status === 412;
+      const moved = hasStatus(error, 412);
       if (isDrawn()) fail(moved ? t("movedOn") : wordsOf(error));
       else {
         const why = moved ? t("rollbackUndoLate") : wordsOf(error);

@@ -1,7 +1,7 @@
 // What others do to the open file: each head of its branch that is told is looked at once, as soon as that is possible.
 import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
-import { Failure, onReach } from "../api.ts";
+import { hasStatus, onReach } from "../api.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
 import { say } from "./words.ts";
@@ -22,7 +22,7 @@ export class Following extends Reading {
     super(place, key, owner);
     this.stopWaiting = onReach((reachable) => {
       const { behind } = this.drawn;
-      if (reachable && behind instanceof Failure && behind.status === 0) void this.look();
+      if (reachable && hasStatus(behind, 0)) void this.look();
     });
   }
 

@@ -3,7 +3,7 @@ import { encode, type Form, NEW } from "../../editor/bytes.ts";
 import type { DraftKey, LeftMerge, Version } from "../../shared/drafts.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { Failure, onReach, type Schemas } from "../api.ts";
+import { hasStatus, onReach, type Schemas } from "../api.ts";
 import { go } from "../route.ts";
 import { type Conflict, conflictOf, sameForm, takeUp } from "./conflict/conflict.ts";
 import { Following } from "./following.ts";
@@ -66,7 +66,7 @@ export class OpenFile extends Following {
       const saved = await saveFile(this.place, encode(text, form), base.etag, message);
       this.saved(saved, { document, text: "", form, etag: saved.etag }, base);
     } catch (error) {
-      if (error instanceof Failure && error.status === 412) await this.meet({ text, form });
+      if (hasStatus(error, 412)) await this.meet({ text, form });
       else this.fail(error);
     }
     this.set({ saving: false });
@@ -141,7 +141,7 @@ export class OpenFile extends Following {
       this.owner.onChanged();
     } catch (error) {
       this.work.chosen = chosen;
-      const late = error instanceof Failure && error.status === 412;
+      const late = hasStatus(error, 412);
       complain(late ? say("undoLate", { path: this.place.path }) : wordsOf(error));
     }
   }

@@ -1,6 +1,6 @@
 // What the open file asks of the service.
 import { type Decoded, decode, decodeAgain, type Encoding, TEXT_MAX } from "../../editor/bytes.ts";
-import { branchPath, Failure, filePath, query, read, type Schemas, send } from "../api.ts";
+import { branchPath, filePath, hasStatus, query, read, type Schemas, send } from "../api.ts";
 import { folder } from "../calls.ts";
 
 /** Where a file lies; `at` is a snapshot, without it the branch as it is now. */
@@ -63,7 +63,7 @@ export async function readFile(place: Place, how: How = {}): Promise<Found> {
       ...(how.signal ? { signal: how.signal } : {}),
     });
   } catch (error) {
-    if (error instanceof Failure && error.status === 404) return { kind: "none" };
+    if (hasStatus(error, 404)) return { kind: "none" };
     throw error;
   }
   if (answer.status === 304) return { kind: "same" };

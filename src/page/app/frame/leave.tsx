@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { countDrafts, dropDrafts } from "../../shared/drafts/places.ts";
 import { complain } from "../../shared/notice.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { Failure, type Schemas } from "../api.ts";
+import { hasStatus, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 
@@ -13,7 +13,7 @@ async function logOut(account: string): Promise<void> {
     await calls.logout();
   } catch (error) {
     // A session that has ended is as it was to be.
-    if (!(error instanceof Failure && error.status === 401)) throw error;
+    if (!hasStatus(error, 401)) throw error;
   }
   await dropDrafts({ account });
 }

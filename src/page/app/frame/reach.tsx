@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
 import { Behind } from "../../shared/parts.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { Failure, onReach, onSlow } from "../api.ts";
+import { hasStatus, onReach, onSlow } from "../api.ts";
 import { health } from "./health.ts";
 
 const AGAIN_MS = 3000;
@@ -55,6 +55,6 @@ export function Reach() {
 /** A bar where what is shown is what came before, since it was refused the last time. */
 export function Stale({ of: { value, error, again } }: { of: Omit<Loaded<unknown>, "set"> }) {
   // That nothing answers is told already.
-  if (!error || value === null || (error instanceof Failure && error.status === 0)) return null;
+  if (!error || value === null || hasStatus(error, 0)) return null;
   return <Behind words={t("stale", { why: wordsOf(error) })} onAgain={again} />;
 }

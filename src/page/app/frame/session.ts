@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { keepAgain } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure, onSessionEnd, type Schemas, setAccount } from "../api.ts";
+import { hasStatus, onSessionEnd, type Schemas, setAccount } from "../api.ts";
 import * as calls from "../calls.ts";
 
 type Session = Schemas["Session"];
@@ -54,7 +54,7 @@ export function useSession() {
       },
       (error) => {
         // Without a session the login is there already.
-        if (error instanceof Failure && error.status === 401) return;
+        if (hasStatus(error, 401)) return;
         // That nothing answers is told elsewhere, and a hidden window looks when it is seen.
         clearTimeout(timer.current);
         if (!document.hidden) timer.current = setTimeout(look, AGAIN_MS);
@@ -65,7 +65,7 @@ export function useSession() {
   /** Finds out whether there is a session. */
   const find = useCallback(() => {
     calls.session().then(know, (error) => {
-      if (error instanceof Failure && error.status === 401) know(null);
+      if (hasStatus(error, 401)) know(null);
       else fail(error);
     });
   }, []);

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure } from "../api.ts";
+import { Failure, hasStatus } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { undo } from "../parts/undo.ts";
 import type { BranchSheetProps } from "./acts.tsx";
@@ -86,7 +86,7 @@ export function DeleteBranch({ session, project, branch, projects, branches, onC
         try {
           await calls.deleteBranch(repo, name, seen ?? branch.commit.id);
         } catch (error) {
-          if (!(error instanceof Failure && error.status === 412)) throw error;
+          if (!hasStatus(error, 412)) throw error;
           see(null);
           branches.again();
           throw new Failure(400, say("branchLate"));

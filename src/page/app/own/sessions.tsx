@@ -4,7 +4,7 @@ import { useLoaded } from "../../shared/load.ts";
 import { notify } from "../../shared/notice.tsx";
 import { Alert, Coming } from "../../shared/parts.tsx";
 import { ago, t, when, wordsOf } from "../../shared/text.ts";
-import { Failure, read, type Schemas } from "../api.ts";
+import { hasStatus, read, type Schemas } from "../api.ts";
 import { say } from "./words.ts";
 
 type Listed = Schemas["ListedSession"];
@@ -22,7 +22,7 @@ async function endOne(id: Listed["id"]): Promise<void> {
   try {
     await read(`/user/sessions/${id}`, { method: "DELETE" });
   } catch (error) {
-    if (!(error instanceof Failure && error.status === 404)) throw error;
+    if (!hasStatus(error, 404)) throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 // The way back that a notice offers.
 import { type Action, complain, notify } from "../../shared/notice.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { Failure } from "../api.ts";
+import { hasStatus } from "../api.ts";
 
 interface Words {
   /** What is said when it is done. */
@@ -19,7 +19,7 @@ export function undo(take: () => Promise<unknown>, words: Words): Action {
       await take();
       notify(words.done);
     } catch (error) {
-      const isLate = error instanceof Failure && error.status === 412;
+      const isLate = hasStatus(error, 412);
       complain((isLate && words.late) || wordsOf(error), words.otherwise);
     }
   };

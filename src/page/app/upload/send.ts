@@ -1,5 +1,5 @@
 // What an upload asks of the service.
-import { branchPath, type Carry, Failure, filePath, query, read, type Schemas, statePath } from "../api.ts";
+import { branchPath, type Carry, filePath, hasStatus, query, read, type Schemas, statePath } from "../api.ts";
 import type { Present, Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 
@@ -29,7 +29,7 @@ export async function look(
       }
     } catch (error) {
       // A folder that is not there yet, or a file in its place: then the save says so.
-      if (!(error instanceof Failure) || error.status !== 404) throw error;
+      if (!hasStatus(error, 404)) throw error;
     }
   }
   return { commit: commit.id, files };

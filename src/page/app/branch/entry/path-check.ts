@@ -1,7 +1,7 @@
 // The service is asked about a path before anything is saved there.
 
 import { t } from "../../../shared/text.ts";
-import { Failure, filePath, query, send, statePath } from "../../api.ts";
+import { Failure, filePath, hasStatus, query, send, statePath } from "../../api.ts";
 import { parents } from "../tree/state.ts";
 
 /** What is to have another path. */
@@ -34,7 +34,7 @@ async function isThere(address: string, method: "GET" | "HEAD" = "GET"): Promise
     await (await send(address, { method })).body?.cancel();
     return true;
   } catch (error) {
-    if (error instanceof Failure && error.status === 404) return false;
+    if (hasStatus(error, 404)) return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 // What is asked of the service to delete files and folders, and to give them other paths.
-import { branchPath, Failure, query, read, type Schemas, send, statePath } from "../../api.ts";
+import { branchPath, hasStatus, query, read, type Schemas, send, statePath } from "../../api.ts";
 import { deleteFile } from "../../file/remote.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
@@ -48,7 +48,7 @@ async function explainedBy<T>(change: Promise<T>, refusals: Refusals, ifLate: st
   try {
     return await change;
   } catch (error) {
-    const isLate = error instanceof Failure && error.status === 412;
+    const isLate = hasStatus(error, 412);
     throw explained(error, isLate ? allAs(ifLate) : refusals);
   }
 }

@@ -1,6 +1,6 @@
 // The folders of a state: fetched when they are opened, and kept until the state is another.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Failure, query, read, type Schemas, statePath } from "../../api.ts";
+import { hasStatus, query, read, type Schemas, statePath } from "../../api.ts";
 import * as calls from "../../calls.ts";
 
 export type TreeEntry = Schemas["AdminTreeEntry"];
@@ -80,7 +80,7 @@ export function useTree({ repo, branch, at, head }: StateAt, reveal: string | un
         const next = new Map(map);
         const was = next.get(path);
         // It went, and the folder above will say so.
-        if (path && error instanceof Failure && error.status === 404) next.delete(path);
+        if (path && hasStatus(error, 404)) next.delete(path);
         // What another state has there is not what this one has.
         else next.set(path, { folder: was?.at === at ? (was?.folder ?? null) : null, at, error });
         return next;
