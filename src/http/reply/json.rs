@@ -2,7 +2,7 @@
 //! whoever takes it.
 
 use bytes::Bytes;
-use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
+use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, LINK, VARY};
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::rendered::Rendered;
 use super::{Freshness, Reply, VARY_COMPRESSED, gzip};
 use crate::base::limits::COMPRESS_BYTES_MIN;
 use crate::http::error::Error;
+use crate::http::list::links;
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 
@@ -73,6 +74,20 @@ pub(in crate::http) fn list(
     lines: &HeaderLines,
 ) -> Result<Reply, Error> {
     respond(context, value, Freshness::Moving, lines)
+}
+
+/// The same with a part of a list: a `Link` names the next part, which is asked for by `next`, a parameter and its
+/// value.
+///
+/// # Errors
+/// As there.
+pub(in crate::http) fn page(
+    context: &RequestContext,
+    shown: &impl Serialize,
+    next: Option<(&str, &str)>,
+) -> Result<Reply, Error> {
+    let next = next.map(|next| (LINK, links::next(context, &[next])));
+    list(context, shown, next.as_slice())
 }
 
 /// The same with entries that are made one after the other, so that only their JSON is in memory.

@@ -7,6 +7,7 @@ use crate::base::name_error::NameError;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::error::Error;
+use crate::http::request::query::Query;
 use crate::repo::Message;
 
 impl From<NameError> for Error {
@@ -63,10 +64,13 @@ pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<Message>, Er
     given.transpose().map_err(refused)
 }
 
-/// A `limit`: how many entries a page has, from 1 to `most`.
-pub(in crate::http) fn limit(text: &str, most: usize) -> Result<usize, Error> {
+/// The `limit` of a query, if it has one: how many entries a page has, from 1 to `most`.
+pub(in crate::http) fn limit_of(query: &Query, most: usize) -> Result<Option<usize>, Error> {
+    let Some(text) = query.text("limit")? else {
+        return Ok(None);
+    };
     match text.parse() {
-        Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
+        Ok(limit) if (1..=most).contains(&limit) => Ok(Some(limit)),
         _ => Err(Error::Malformed(format!(
             "limit is invalid: it must be 1 to {most}"
         ))),

@@ -35,14 +35,13 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         let place = text.parse::<u64>();
         place.map_err(|_| Error::malformed("before is invalid: it must be a number from \"next\""))
     });
-    let limit = query.text("limit")?;
-    let limit = limit.map(|text| params::limit(text, AUDIT_PAGE_MAX));
+    let limit = params::limit_of(query, AUDIT_PAGE_MAX);
     let filter = Filter {
         since: since.transpose()?,
         user: query.text("user")?.map(str::to_owned),
         project: query.text("project")?.map(str::to_owned),
     };
-    let (before, limit) = (before.transpose()?, limit.transpose()?);
+    let (before, limit) = (before.transpose()?, limit?);
     let page =
         context
             .gate()

@@ -1,13 +1,11 @@
 //! `GET …/validation`: the files of a branch that break the rules of its project.
 
-use hyper::header::LINK;
 use serde::Serialize;
 
 use crate::access::Caller;
 use crate::base::limits::BROKEN_PAGE_MAX;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
-use crate::http::list::links;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -42,19 +40,13 @@ pub(super) fn list(
     caller: &Caller,
     at: &BranchAt,
 ) -> Result<Reply, Error> {
-    let limit = context
-        .query
-        .text("limit")?
-        .map(|text| params::limit(text, BROKEN_PAGE_MAX))
-        .transpose()?;
+    let limit = params::limit_of(&context.query, BROKEN_PAGE_MAX)?;
     let after = context.query.text("after")?.map(params::file).transpose()?;
     let (_, branch) = open_branch(context, caller, at)?;
     let page = branch
         .head()
         .broken(None, after.as_ref(), limit.unwrap_or(BROKEN_PAGE_MAX))?;
     let shown: Vec<_> = page.files.iter().map(BrokenJson::from).collect();
-    let next = page.next.as_deref();
-    let next = next.map(|last| (LINK, links::next(context, &[("after", last)])));
-    let lines: Vec<_> = next.into_iter().collect();
-    json::list(context, &shown, &lines)
+    let next = page.next.as_deref().map(|last| ("after", last));
+    json::page(context, &shown, next)
 }

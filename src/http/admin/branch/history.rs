@@ -3,7 +3,6 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use hyper::header::{HeaderValue, LINK};
 use serde::Serialize;
 
 use crate::access::Caller;
@@ -11,7 +10,6 @@ use crate::base::limits::{CHANGES_COUNTED_MS_MAX, HISTORY_PAGE_MAX, HISTORY_WHOL
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
-use crate::http::list::links;
 use crate::http::list::stream::{self, Parts};
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
@@ -115,11 +113,7 @@ pub(super) fn list(
         .text("before")?
         .map(params::version)
         .transpose()?;
-    let limit = context
-        .query
-        .text("limit")?
-        .map(|text| params::limit(text, HISTORY_PAGE_MAX))
-        .transpose()?;
+    let limit = params::limit_of(&context.query, HISTORY_PAGE_MAX)?;
     let path = params::folder(context.query.text("path")?)?;
     let paged = before.is_some() || limit.is_some() || path.is_some();
     let (_, branch) = open_branch(context, caller, at)?;
@@ -145,12 +139,9 @@ pub(super) fn list(
         .into_iter()
         .map(|change| SnapshotJson::new(change, computing))
         .collect::<Result<_, _>>()?;
-    let next = found.next.map(|version| {
-        let before = version.to_string();
-        (LINK, links::next(context, &[("before", before.as_str())]))
-    });
-    let lines: Vec<(_, HeaderValue)> = next.into_iter().collect();
-    json::list(context, &shown, &lines)
+    let next = found.next.map(|version| version.to_string());
+    let next = next.as_deref().map(|before| ("before", before));
+    json::page(context, &shown, next)
 }
 
 /// A long history from its newest snapshot to its first.

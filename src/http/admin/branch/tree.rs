@@ -1,6 +1,5 @@
 //! `GET …/tree`, of a branch and of its snapshots: whole, in pages, and what is searched in it.
 
-use hyper::header::LINK;
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
@@ -12,8 +11,8 @@ use crate::base::limits::{
 };
 use crate::http::admin::open::open_state;
 use crate::http::error::Error;
+use crate::http::list::stream;
 use crate::http::list::stream::Form;
-use crate::http::list::{links, stream};
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -119,31 +118,30 @@ fn page(
         .iter()
         .map(|entry| PageEntryJson::new(revision, entry, part.with_last_change))
         .collect::<Result<_, _>>()?;
-    let next = next.map(|last| (LINK, links::next(context, &[("after", last.as_str())])));
-    let lines: Vec<_> = next.into_iter().collect();
-    json::list(context, &shown, &lines)
+    let next = next.as_ref().map(|last| ("after", last.as_str()));
+    json::page(context, &shown, next)
 }
 
 impl Part {
     /// The part that is asked for; `None` for all.
     fn of(context: &RequestContext) -> Result<Option<Self>, Error> {
         let query = &context.query;
-        let (search, limit) = (query.text("search")?, query.text("limit")?);
+        let search = query.text("search")?;
         let after = query.text("after")?.map(LastEntry::parse).transpose()?;
         let with_last_change = match query.text("with")? {
             None => false,
             Some("last_change") => true,
             Some(_) => return Err(Error::malformed("with is invalid: it must be last_change")),
         };
-        if search.is_none() && limit.is_none() && after.is_none() && !with_last_change {
-            return Ok(None);
-        }
         let most = if with_last_change {
             LAST_CHANGE_PAGE_MAX
         } else {
             TREE_PAGE_MAX
         };
-        let limit = limit.map(|text| params::limit(text, most)).transpose()?;
+        let limit = params::limit_of(query, most)?;
+        if search.is_none() && limit.is_none() && after.is_none() && !with_last_change {
+            return Ok(None);
+        }
         Ok(Some(Self {
             search: search.map(matcher).transpose()?,
             limit: limit.unwrap_or(most),

@@ -3,14 +3,11 @@
 mod shown;
 pub(super) mod whole;
 
-use hyper::header::LINK;
-
 use crate::access::Caller;
 use crate::base::limits::DIFF_PAGE_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
-use crate::http::list::links;
 use crate::http::reply::{Reply, file, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -32,10 +29,7 @@ pub(super) fn show(
     let to = query.required("to")?;
     let unified = query.flag("unified")?;
     let path = query.text("path")?.map(params::file).transpose()?;
-    let limit = query
-        .text("limit")?
-        .map(|text| params::limit(text, DIFF_PAGE_MAX))
-        .transpose()?;
+    let limit = params::limit_of(query, DIFF_PAGE_MAX)?;
     let after = query.text("after")?.map(params::file).transpose()?;
     let (project, branch) = open_branch(context, caller, at)?;
     let old = side(&project, &branch, from)?;
@@ -54,9 +48,7 @@ pub(super) fn show(
     let (differences, more) = comparison.page(path.as_ref(), after.as_ref(), limit)?;
     let shown = shown(&differences, 0..differences.len())?;
     let next = shown.last().filter(|_| more);
-    let next = next.map(|last| (LINK, links::next(context, &[("after", last.path)])));
-    let lines: Vec<_> = next.into_iter().collect();
-    json::list(context, &shown, &lines)
+    json::page(context, &shown, next.map(|last| ("after", last.path)))
 }
 
 /// A version of the branch, or any revision of the project.
