@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::quota::Full;
-use crate::access::{Account, Refusal};
+use crate::access::Account;
 use crate::base::limits::{
     ANSWER_BYTES_COUNTED_MAX, ANSWER_BYTES_COUNTED_MIN, ANSWERS_BYTES_CREDENTIAL_MAX,
     ANSWERS_BYTES_MAX,
@@ -47,14 +47,9 @@ impl AnswerMemory {
         token: Option<u64>,
         bytes: Bytes,
     ) -> Result<Bytes, Error> {
+        let too_many = "too many bytes of answers at once";
         let counted = self.counted(Credential::new(account, token), bytes);
-        counted.map_err(|full| match full {
-            Full::Holder => Error::TooMany {
-                refusal: Refusal::of(account.name(), "too many bytes of answers at once"),
-                retry_after_s: 1,
-            },
-            Full::All => Error::NoRoom("too many bytes of answers at once"),
-        })
+        counted.map_err(|full| full.refused(account.name(), too_many, too_many, 1))
     }
 
     fn counted(&self, credential: Credential, bytes: Bytes) -> Result<Bytes, Full> {

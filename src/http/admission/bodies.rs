@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::quota::{Full, Quota, Share};
-use crate::access::{Account, Refusal};
+use crate::access::Account;
 use crate::base::limits::{BODIES_KEPT_FOR_LITTLE_PART, BODIES_LITTLE_OF_ACCOUNT_PART};
 use crate::http::error::Error;
 use crate::http::settings::Limits;
@@ -87,12 +87,7 @@ impl BodyShare {
     }
 
     fn refused(&self, full: Full) -> Error {
-        match full {
-            Full::Holder => Error::TooMany {
-                refusal: Refusal::of(&self.account, "too many bytes of bodies at once"),
-                retry_after_s: 1,
-            },
-            Full::All => Error::NoRoom("too many bytes of bodies at once"),
-        }
+        let too_many = "too many bytes of bodies at once";
+        full.refused(&self.account, too_many, too_many, 1)
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::places;
 use super::quota::Full;
-use crate::access::{Account, Refusal};
+use crate::access::Account;
 use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
@@ -70,14 +70,9 @@ impl LongRequests {
         account: &Account,
         token: Option<u64>,
     ) -> Result<LongPlace, Error> {
+        let too_many = "too many long requests at once";
         let place = self.place(Credential::new(account, token));
-        place.map_err(|full| match full {
-            Full::Holder => Error::TooMany {
-                refusal: Refusal::of(account.name(), "too many long requests at once"),
-                retry_after_s: 1,
-            },
-            Full::All => Error::NoRoom("too many long requests at once"),
-        })
+        place.map_err(|full| full.refused(account.name(), too_many, too_many, 1))
     }
 
     /// Takes a place for a credential.

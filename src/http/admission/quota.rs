@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::access::Refusal;
+use crate::http::error::Error;
+
 /// Something that there is a bounded amount of, and of which each holder has a bounded share at most.
 #[derive(Debug)]
 pub(in crate::http) struct Quota<H: Eq + Hash> {
@@ -81,6 +84,26 @@ pub(in crate::http) enum Full {
     Holder,
     /// All is taken.
     All,
+}
+
+impl Full {
+    /// What a request of this account is told: why it gets nothing where the account, or its token, has its share,
+    /// and after how many seconds it may come again; or why nobody gets anything.
+    pub(in crate::http) fn refused(
+        self,
+        account: &str,
+        of_one: &'static str,
+        of_all: &'static str,
+        retry_after_s: u64,
+    ) -> Error {
+        match self {
+            Self::Holder => Error::TooMany {
+                refusal: Refusal::of(account, of_one),
+                retry_after_s,
+            },
+            Self::All => Error::NoRoom(of_all),
+        }
+    }
 }
 
 /// What somebody holds of a [`Quota`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::network::ClientNetwork;
 use super::quota::{Full, Quota, Share};
-use crate::access::{Account, Refusal};
+use crate::access::Account;
 use crate::base::limits::{
     WAITING_KEPT_FOR_SESSIONS_PART, WAITING_LEAVE_CONNECTIONS_PART, WAITING_LEFT_BY_ACCOUNT_PART,
 };
@@ -72,18 +72,21 @@ impl WaitingRequests {
         token: Option<u64>,
         client: IpAddr,
     ) -> Result<WaitingPlace, Error> {
-        let too_many = |reason| Error::TooMany {
-            refusal: Refusal::of(account.name(), reason),
-            retry_after_s: RETRY_AFTER_S,
+        let refused = |full: Full, of_one| {
+            full.refused(
+                account.name(),
+                of_one,
+                "too many requests wait",
+                RETRY_AFTER_S,
+            )
         };
         let credential = Credential::new(account, token);
         let of_credential = self.of_credential.take(credential, 1);
-        let of_credential = of_credential.map_err(|full| match full {
-            Full::Holder => too_many("too many requests of one token or account wait"),
-            Full::All => Error::NoRoom("too many requests wait"),
-        })?;
+        let of_credential = of_credential
+            .map_err(|full| refused(full, "too many requests of one token or account wait"))?;
         let of_client = self.of_client.take(ClientNetwork::of(client), 1);
-        let of_client = of_client.map_err(|_| too_many("too many requests of one address wait"))?;
+        let of_client =
+            of_client.map_err(|full| refused(full, "too many requests of one address wait"))?;
         let tallies = Arc::clone(&self.tallies);
         tallies.requests_waiting.up();
         Ok(WaitingPlace {
