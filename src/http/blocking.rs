@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 use super::admission::lanes::{Asker, Place, Room};
-use super::admission::places;
+use super::admission::{borrowed_permit, places};
 use super::error::Error;
 use super::settings::Limits;
 use crate::base::limits::{LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX};
@@ -172,8 +172,7 @@ impl Threads {
         let _place = if let Ok(place) = room.try_acquire() {
             place
         } else {
-            let place = self.in_time(room.acquire()).await?;
-            place.expect("the semaphore is never closed")
+            self.in_time(borrowed_permit(room)).await?
         };
         work()
     }

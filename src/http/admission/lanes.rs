@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::network::ClientNetwork;
-use super::places;
+use super::{borrowed_permit, places};
 use crate::base::limits::{LANE_QUARTERS, LANES};
 
 /// Who asks, as places are given out.
@@ -52,10 +52,9 @@ impl Room {
 
     /// Waits for a place.
     pub(in crate::http) async fn enter(&self, asker: Asker) -> Place<'_> {
-        const OPEN: &str = "the semaphore is never closed";
-        let lane = self.lane(asker).acquire().await.expect(OPEN);
+        let lane = borrowed_permit(self.lane(asker)).await;
         Place {
-            _place: self.places.acquire().await.expect(OPEN),
+            _place: borrowed_permit(&self.places).await,
             _lane: lane,
         }
     }

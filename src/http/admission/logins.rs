@@ -7,8 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::failures::Failures;
 use super::network::ClientNetwork;
-use super::places;
 use super::quota::{Quota, Share};
+use super::{permit, places};
 use crate::base::limits::{
     FAILED_CLIENTS_KEPT, LOGINS_KEPT_FOR_KNOWN_PART, WRONG_LOGINS_SITE_FACTOR,
 };
@@ -85,10 +85,10 @@ impl Logins {
         let (mut of_strangers, mut turn_of_strangers) = (None, None);
         if is_stranger {
             of_strangers = Some(self.room_of_strangers.take((), 1).ok()?);
-            turn_of_strangers = Some(turn(&self.hashing_of_strangers).await);
+            turn_of_strangers = Some(permit(Arc::clone(&self.hashing_of_strangers)).await);
         }
         Some(LoginPlace {
-            _turns: (turn(&self.hashing).await, turn_of_strangers),
+            _turns: (permit(Arc::clone(&self.hashing)).await, turn_of_strangers),
             _shares: (share, of_strangers),
         })
     }
@@ -160,11 +160,6 @@ impl Logins {
             .unwrap_or_else(PoisonError::into_inner);
         succeeded.get(&(account.to_owned(), client)).is_some()
     }
-}
-
-async fn turn(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    let turn = Arc::clone(of).acquire_owned().await;
-    turn.expect("the semaphore is never closed")
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::credential::{Credential, CredentialQuota, CredentialShare};
-use super::places;
 use super::quota::Full;
+use super::{permit, places};
 use crate::access::Account;
 use crate::base::may_block;
 use crate::http::error::Error;
@@ -108,11 +108,6 @@ impl LongPlace {
         let _turn = self.turn().await;
         may_block(work)
     }
-}
-
-async fn permit(of: Arc<Semaphore>) -> OwnedSemaphorePermit {
-    let permit = of.acquire_owned().await;
-    permit.expect("the semaphore is never closed")
 }
 
 #[cfg(test)]

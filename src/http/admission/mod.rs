@@ -4,7 +4,9 @@
 //! What is bounded here is bounded twice: in all, and for each who asks. Nothing of it costs a request
 //! that is answered from memory anything.
 
-use tokio::sync::Semaphore;
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 pub(in crate::http) mod answers;
 pub(in crate::http) mod bodies;
@@ -25,4 +27,16 @@ pub(in crate::http) mod waiting;
 pub(in crate::http) fn places(most: u64) -> Semaphore {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     Semaphore::new(most.min(Semaphore::MAX_PERMITS))
+}
+
+/// Waits for a place of a semaphore. Those of the service are never closed.
+pub(in crate::http) async fn permit(of: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let permit = of.acquire_owned().await;
+    permit.expect("the semaphore is never closed")
+}
+
+/// The same for who borrows the semaphore as long as the place.
+pub(in crate::http) async fn borrowed_permit(of: &Semaphore) -> SemaphorePermit<'_> {
+    let permit = of.acquire().await;
+    permit.expect("the semaphore is never closed")
 }

@@ -22,6 +22,7 @@ use crate::base::limits::{
     HEAD_WAIT_S_MAX, METRICS_CONNECTIONS_MAX, REQUEST_HEAD_BYTES_MAX, WRITE_WAIT_S_MAX,
 };
 use crate::base::may_block;
+use crate::http::admission::permit;
 use crate::http::error::{ApiFlavor, Error};
 use crate::http::health::probe;
 use crate::http::reply::of_error::of_error;
@@ -63,8 +64,7 @@ impl MetricsServer {
         // What is read here is none of the service's own traffic, and is shown nowhere.
         let traffic = Arc::default();
         loop {
-            let place = Arc::clone(&room).acquire_owned().await;
-            let place = place.expect("the semaphore is never closed");
+            let place = permit(Arc::clone(&room)).await;
             while connections.try_join_next().is_some() {}
             let Ok((stream, _)) = listener.accept().await else {
                 sleep(ACCEPT_PAUSE).await;

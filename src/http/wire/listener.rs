@@ -23,8 +23,8 @@ use crate::access::Gate;
 use crate::base::clock::Clock;
 use crate::base::limits::{REFUSED_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::http::admission::network::ClientNetwork;
-use crate::http::admission::places;
 use crate::http::admission::quota::Share;
+use crate::http::admission::{permit, places};
 use crate::http::blocking;
 use crate::http::facts::Facts;
 use crate::http::metrics::listener::MetricsServer;
@@ -301,10 +301,7 @@ async fn accept(
     first: usize,
     room: &Arc<Semaphore>,
 ) -> io::Result<(Accepted, OwnedSemaphorePermit)> {
-    let place = Arc::clone(room)
-        .acquire_owned()
-        .await
-        .expect("the semaphore is never closed");
+    let place = permit(Arc::clone(room)).await;
     let accepted = std::future::poll_fn(|cx| {
         let (before, after) = listeners.split_at(first);
         let mut ready = after.iter().chain(before).map(|l| l.poll_accept(cx));
