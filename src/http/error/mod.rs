@@ -9,7 +9,7 @@ use crate::access::Refusal;
 use crate::repo;
 use crate::repo::{Missing, StoreError};
 
-/// Whose words an error speaks: GitLab's texts on the Read API, plain ones elsewhere.
+/// Which API answers. An error speaks GitLab's texts on the Read API and plain ones elsewhere; lists differ, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApiFlavor {
     /// The Read API.

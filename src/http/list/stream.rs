@@ -9,6 +9,7 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
 
 use crate::base::limits::{LIST_PART_BYTES, LIST_PART_OF_FOLDERS_BYTES, LISTED_ENTRIES_WHOLE_MAX};
+use crate::http::error::ApiFlavor;
 use crate::http::reply::gzip;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
@@ -24,15 +25,6 @@ const FOLDERS_AT_ONCE: u64 = 10_000;
 /// About so many bytes are told of an entry.
 const ENTRY_BYTES: usize = 512;
 
-/// Whose listing it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Form {
-    /// The Read API's.
-    Read,
-    /// The Admin API's, which tells more of files.
-    Admin,
-}
-
 /// True for a listing that is not held in memory as a whole.
 pub(in crate::http) fn is_long(listing: &Listing) -> bool {
     listing.total() > LISTED_ENTRIES_WHOLE_MAX
@@ -45,12 +37,12 @@ pub(in crate::http) fn bytes_of(entries: u64) -> usize {
         .saturating_mul(ENTRY_BYTES)
 }
 
-/// Answers with a whole listing and these header lines. The tag is of what is listed and how: the
-/// bytes are not known before they are sent.
+/// Answers with a whole listing, as this API shows it, and these header lines. The tag is of what is listed and how:
+/// the bytes are not known before they are sent.
 pub(in crate::http) fn respond(
     context: &RequestContext,
     listing: Listing,
-    form: Form,
+    flavor: ApiFlavor,
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
@@ -59,12 +51,12 @@ pub(in crate::http) fn respond(
     for (name, value) in lines {
         parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
     }
-    if form == Form::Admin {
+    if flavor == ApiFlavor::Admin {
         parts.push(b"admin");
     }
     let entries = Entries {
         listing,
-        form,
+        flavor,
         made: 0,
     };
     tagged(context, parts, entries, freshness, lines)
@@ -178,7 +170,7 @@ impl<P: Parts> Pieces for LongList<P> {
 /// The entries of a listing.
 struct Entries {
     listing: Listing,
-    form: Form,
+    flavor: ApiFlavor,
     /// Entries that are made.
     made: u64,
 }
@@ -210,9 +202,9 @@ impl Parts for Entries {
             if !text.is_empty() {
                 text.push(b',');
             }
-            let shown = match self.form {
-                Form::Read => EntryJson::new(entry),
-                Form::Admin => EntryJson::with_content(entry),
+            let shown = match self.flavor {
+                ApiFlavor::Read => EntryJson::new(entry),
+                ApiFlavor::Admin => EntryJson::with_content(entry),
             };
             serde_json::to_writer(&mut text, &shown)?;
             self.made += 1;

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::http::error::Error;
+use crate::http::error::{ApiFlavor, Error};
 use crate::http::list::page_token;
 use crate::http::list::pagination::{PageHeaders, Paging};
-use crate::http::list::stream::{self, Form};
+use crate::http::list::stream;
 use crate::http::reply::cache::{RenderedKey, ShownState};
 use crate::http::reply::{Freshness, Reply, gzip, json};
 use crate::http::request::context::RequestContext;
@@ -155,7 +155,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
         return Ok(stream::respond(
             context,
             listing,
-            Form::Read,
+            ApiFlavor::Read,
             freshness,
             lines,
         ));

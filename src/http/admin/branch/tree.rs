@@ -10,9 +10,8 @@ use crate::base::limits::{
     TREE_SEARCHED_MAX,
 };
 use crate::http::admin::open::open_state;
-use crate::http::error::Error;
+use crate::http::error::{ApiFlavor, Error};
 use crate::http::list::stream;
-use crate::http::list::stream::Form;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -75,7 +74,7 @@ fn whole(context: &RequestContext, listing: Listing) -> Result<Reply, Error> {
         return Ok(stream::respond(
             context,
             listing,
-            Form::Admin,
+            ApiFlavor::Admin,
             freshness,
             &[],
         ));
