@@ -57,6 +57,26 @@ pub fn is_lower_hex(text: &[u8]) -> bool {
     text.iter().all(is_digit)
 }
 
+/// Digits of a commit id: the first of the branch digest.
+pub const COMMIT_DIGITS: usize = 40;
+
+/// An abbreviation of a commit id has so many digits at least.
+const COMMIT_ABBREVIATION_DIGITS_MIN: usize = 8;
+
+/// True for a whole commit id, in either case.
+pub fn is_commit_id(text: &str) -> bool {
+    text.len() == COMMIT_DIGITS && is_hex(text)
+}
+
+/// True for a commit id in either case, whole or abbreviated.
+pub fn is_commit_abbreviation(text: &str) -> bool {
+    (COMMIT_ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len()) && is_hex(text)
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
 /// Says why a text is not an id: not lower-case hexadecimal of the right length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {digits} lower-case hexadecimal digits")]

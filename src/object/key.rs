@@ -2,10 +2,7 @@
 //! more, so that keys of up to four thousand million compare as their numbers do.
 
 use crate::base::hex_number::numbered;
-use crate::base::id::{ManifestId, Sha256};
-
-/// Digits of a commit id: the first of the branch digest.
-pub const COMMIT_DIGITS: usize = 40;
+use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 
 /// The counter that gives projects their numbers.
 pub const PROJECT_COUNTER: &str = "counter/project";

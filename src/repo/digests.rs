@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use quick_cache::sync::Cache;
 
 use super::Result;
-use crate::base::id::{ManifestId, Sha256};
+use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::base::may_block;
 use crate::base::tally::CacheUse;
@@ -18,7 +18,6 @@ use crate::base::threads::joined::Joined;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
 use crate::object::key;
-use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{CommitRecord, DigestRecord};
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect, Store, StoreError};

@@ -27,6 +27,7 @@ use super::admission::long::LongPlace;
 use super::error::Error;
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
+use crate::base::id::is_commit_id;
 use events::Events;
 use file_chunks::FileChunks;
 use stream::ChunkStream;
@@ -70,7 +71,7 @@ impl Freshness {
     /// The freshness of what a reference names: only a full commit id names content.
     pub(super) fn of_reference(reference: Option<&str>) -> Self {
         match reference {
-            Some(id) if id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit()) => Self::Fixed,
+            Some(id) if is_commit_id(id) => Self::Fixed,
             _ => Self::Moving,
         }
     }

@@ -5,6 +5,7 @@ use std::iter;
 use hyper::Method;
 
 use super::project_name;
+use crate::base::id::is_commit_id;
 use crate::http::archive::Format;
 
 /// A route, with the decoded names of its path.
@@ -145,8 +146,7 @@ impl Resource {
             [_, .., last] if NOT_BELOW_COMMITS.contains(last) => return None,
             name => (name, None),
         };
-        let is_id = |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if name.len() > 1 && is_id(name[0]) {
+        if name.len() > 1 && is_commit_id(name[0]) {
             return None;
         }
         let name = name.join("/");

@@ -6,19 +6,16 @@ use std::collections::BTreeMap;
 
 use super::{Branch, Error, Missing, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
-use crate::base::id::ManifestId;
+use crate::base::id::{ManifestId, is_commit_abbreviation};
 use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
-use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::CommitRecord;
 use crate::store::Scan;
 
 pub(super) use absent_ids::AbsentIds;
 
-/// The shortest abbreviation of a commit id.
-const ABBREVIATION_DIGITS_MIN: usize = 8;
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
 
@@ -81,7 +78,7 @@ impl Project {
     /// change it, too.
     pub fn past_state(&self, reference: Option<&str>) -> Result<u64> {
         let branch = match reference.filter(|text| *text != "HEAD") {
-            Some(text) if is_id(text) => {
+            Some(text) if is_commit_abbreviation(text) => {
                 let commits = key::commits(self.number());
                 return Ok(self.projects.store().folder_state(&commits)?);
             }
@@ -127,7 +124,7 @@ impl Project {
 
     /// The one state in the index whose commit id begins with this text.
     fn by_commit(&self, text: String) -> Result<Named> {
-        if !is_id(&text) {
+        if !is_commit_abbreviation(&text) {
             return Err(Error::missing(Missing::Revision));
         }
         // Entries on their way first: of an id that several branches have, all who ask get the same.
@@ -242,10 +239,4 @@ impl Project {
         }
         Ok(found)
     }
-}
-
-/// True for a commit id in either case, whole or abbreviated.
-fn is_id(text: &str) -> bool {
-    let has_length = (ABBREVIATION_DIGITS_MIN..=COMMIT_DIGITS).contains(&text.len());
-    has_length && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }

@@ -5,14 +5,13 @@ use serde::de::{DeserializeOwned, Error as _};
 
 use super::orphans::Orphans;
 use crate::access;
-use crate::base::id::{ManifestId, Sha256};
+use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::cli::Result;
 use crate::cli::opened::Opened;
 use crate::cli::progress::Progress;
 use crate::manifest::digest::Digested;
 use crate::object::audit::AuditRecord;
 use crate::object::audit_pack::AuditPack;
-use crate::object::key::COMMIT_DIGITS;
 use crate::object::record::{
     BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
     SnapshotRecord,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::diff::whole::{self, Tagged};
 use super::state::{StateJson, digest_after_change};
 use crate::access::{Caller, Right};
+use crate::base::id::is_commit_id;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{open_branch, passes_over_rules, writer};
 use crate::http::error::Error;
@@ -79,7 +80,7 @@ fn expected(condition: Condition, expect: Option<&str>) -> Result<Condition, Err
     let Some(expect) = expect else {
         return Ok(condition);
     };
-    if expect.len() != 40 || !expect.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+    if !is_commit_id(expect) {
         return Err(Error::malformed(
             "query parameter \"expect\" must be a commit id, 40 hexadecimal digits",
         ));
