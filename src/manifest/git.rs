@@ -10,13 +10,8 @@ use super::walk;
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;
 use crate::base::tally::CacheUse;
-use crate::object::node::{DirectoryEntry, FileEntry, Value};
+use crate::object::node::{DirectoryEntry, Value, git_mode};
 use crate::store::Result;
-
-/// The mode of a file, as git and its hosting services write it.
-pub fn file_mode(file: &FileEntry) -> &'static str {
-    if file.executable { "100755" } else { "100644" }
-}
 
 /// Git's tree ids, kept by node: after a save only the directories on its path are hashed again.
 #[derive(Debug)]
@@ -53,7 +48,7 @@ impl TreeIds {
         };
         let _whole = walk::directory(source, root, &mut |key, value| {
             match value {
-                Value::File(file) => add(file_mode(file), &key.name, file.git),
+                Value::File(file) => add(git_mode(file.executable), &key.name, file.git),
                 // Git writes this mode without its leading zero.
                 Value::Directory(DirectoryEntry { root, .. }) => {
                     add("40000", &key.name, self.of(source, *root)?);

@@ -116,6 +116,11 @@ pub struct FileEntry {
     pub blob: BlobId,
 }
 
+/// The mode of a file, as git and its hosting services write it.
+pub const fn git_mode(executable: bool) -> &'static str {
+    if executable { "100755" } else { "100644" }
+}
+
 /// A directory in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {

@@ -7,7 +7,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5, NodeId, Sha256};
 use crate::manifest::lookup;
 use crate::manifest::lookup::Found;
-use crate::object::node::{FileEntry, Totals, Value};
+use crate::object::node::{FileEntry, Totals, Value, git_mode};
 use crate::store::Body;
 
 /// A state of a branch. What it holds never changes. A cheap handle.
@@ -54,6 +54,16 @@ pub enum EntryKind {
     },
     /// A folder.
     Folder,
+}
+
+impl EntryKind {
+    /// The mode of such an entry, as git's hosting services write it.
+    pub fn git_mode(&self) -> &'static str {
+        match self {
+            Self::File { executable, .. } => git_mode(*executable),
+            Self::Folder => "040000",
+        }
+    }
 }
 
 /// An entry of a listing.
@@ -285,6 +295,11 @@ impl FileView {
     /// True for an executable file.
     pub fn is_executable(&self) -> bool {
         self.entry.executable
+    }
+
+    /// The mode of the file, as git writes it.
+    pub fn git_mode(&self) -> &'static str {
+        git_mode(self.entry.executable)
     }
 
     /// The bytes.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::args::Diff;
 use crate::base::file_path::FilePath;
 use crate::base::limits::TEXT_DIFF_BYTES_MAX;
-use crate::cli::file::shown::{File, mode_of};
+use crate::cli::file::shown::File;
 use crate::cli::opened::Opened;
 use crate::cli::output::{JsonArray, visible, visible_text};
 use crate::cli::{Error, Outcome, Result, Streams, names};
@@ -156,7 +156,7 @@ fn text_of(difference: &FileDifference) -> Result<String> {
     if let (Some(old), Some(new)) = (old, new)
         && old.is_executable() != new.is_executable()
     {
-        let (old, new) = (mode_of(old.is_executable()), mode_of(new.is_executable()));
+        let (old, new) = (old.git_mode(), new.git_mode());
         mode = format!("Mode of {path} changed from {old} to {new}\n");
     }
     let kind = difference.kind();

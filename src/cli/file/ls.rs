@@ -106,8 +106,7 @@ impl<'a, 's> Lines<'a, 's> {
                     name.push('/');
                 }
                 if long {
-                    let mode =
-                        file.map_or("040000", |file| super::shown::mode_of(file.is_executable()));
+                    let mode = file.map_or("040000", FileView::git_mode);
                     let size = file.map_or_else(|| "-".to_owned(), |file| file.size().to_string());
                     let at = changed_at.map_or_else(|| "-".to_owned(), |at| at.to_string());
                     write!(streams.out, "{mode} {size:>11}  {at:24}  ")?;

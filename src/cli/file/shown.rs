@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::base::id::{BlobId, GitId, Md5};
-use crate::object::node::FileEntry;
+use crate::object::node::{FileEntry, git_mode};
 use crate::repo::FileView;
 
 /// A file as a tree holds it.
@@ -19,7 +19,7 @@ pub(in crate::cli) struct File {
 impl From<FileEntry> for File {
     fn from(entry: FileEntry) -> Self {
         Self {
-            mode: mode_of(entry.executable),
+            mode: git_mode(entry.executable),
             size: entry.size,
             md5: entry.md5,
             git: entry.git,
@@ -31,7 +31,7 @@ impl From<FileEntry> for File {
 impl From<&FileView> for File {
     fn from(file: &FileView) -> Self {
         Self {
-            mode: mode_of(file.is_executable()),
+            mode: file.git_mode(),
             size: file.size(),
             md5: file.md5(),
             git: file.git_id(),
@@ -50,9 +50,4 @@ impl File {
     pub(in crate::cli) fn whole_text(&self) -> String {
         format!("{} md5 {} git {}", self.text(), self.md5, self.git)
     }
-}
-
-/// The mode of a file as git has it.
-pub(in crate::cli) fn mode_of(executable: bool) -> &'static str {
-    if executable { "100755" } else { "100644" }
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::http::error::Error;
-use crate::http::shape::entry::file_mode;
 use crate::http::shape::patches::Budget;
 use crate::repo;
 use crate::repo::{FileDifference, Patch};
@@ -45,10 +44,8 @@ pub(super) fn shown(
 impl<'a> DiffJson<'a> {
     fn new(difference: &'a FileDifference, patch: Option<Patch>, unidiff: bool) -> Self {
         let path = &difference.path;
-        let mode = |file: &Option<repo::FileView>| {
-            file.as_ref()
-                .map_or("0", |file| file_mode(file.is_executable()))
-        };
+        let mode =
+            |file: &Option<repo::FileView>| file.as_ref().map_or("0", repo::FileView::git_mode);
         let (collapsed, too_large) = (patch.is_none(), patch == Some(Patch::TooLarge));
         let (a_mode, b_mode) = (mode(&difference.old), mode(&difference.new));
         let diff = match patch {

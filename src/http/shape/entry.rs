@@ -29,16 +29,16 @@ pub(in crate::http) struct EntryJson<'a> {
 impl<'a> EntryJson<'a> {
     /// An entry as GitLab shows it.
     pub(in crate::http) fn new(entry: &'a TreeEntry) -> Self {
-        let (kind, mode) = match entry.kind {
-            EntryKind::File { executable, .. } => ("blob", file_mode(executable)),
-            EntryKind::Folder => ("tree", "040000"),
+        let kind = match entry.kind {
+            EntryKind::File { .. } => "blob",
+            EntryKind::Folder => "tree",
         };
         Self {
             id: entry.git_id,
             name: entry.name(),
             kind,
             path: &entry.path,
-            mode,
+            mode: entry.kind.git_mode(),
             size: None,
             md5: None,
             etag: None,
@@ -58,9 +58,4 @@ impl<'a> EntryJson<'a> {
         }
         shown
     }
-}
-
-/// The mode of a file as git writes it.
-pub(in crate::http) const fn file_mode(executable: bool) -> &'static str {
-    if executable { "100755" } else { "100644" }
 }

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::base::id::{GitId, Md5};
 use crate::http::error::Error;
-use crate::http::shape::entry::file_mode;
 use crate::http::shape::patches::Budget;
 use crate::repo::{FileDifference, FileView, Patch, Renames};
 
@@ -68,7 +67,7 @@ impl<'a> DifferenceJson<'a> {
             id: file.git_id(),
             size: file.size(),
             md5: file.md5(),
-            mode: file_mode(file.is_executable()),
+            mode: file.git_mode(),
         };
         let (additions, deletions, binary) = match patch {
             Some(Patch::Text { added, removed, .. }) => (Some(*added), Some(*removed), Some(false)),
