@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 use bytes::Bytes;
 use flate2::write::GzEncoder;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
+use hyper::header::{HeaderName, HeaderValue, VARY};
 
 use crate::base::limits::{LIST_PART_BYTES, LIST_PART_OF_FOLDERS_BYTES, LISTED_ENTRIES_WHOLE_MAX};
 use crate::http::error::ApiFlavor;
-use crate::http::reply::gzip;
+use crate::http::reply::coding::{Coding, encoder};
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
 use crate::http::request::conditions::ETag;
@@ -70,10 +70,8 @@ pub(in crate::http) fn tagged(
     freshness: Freshness,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let packed = gzip::is_accepted(context.headers());
-    if packed {
-        made_of.push(b"gzip");
-    }
+    let coding = Coding::accepted(context.headers());
+    made_of.extend(coding.name().map(str::as_bytes));
     let tag = ETag::of_parts(&made_of);
     let kept = |reply: Reply| {
         reply
@@ -83,14 +81,14 @@ pub(in crate::http) fn tagged(
     if tag.is_known_to(context.headers()) {
         return kept(Reply::empty(StatusCode::NOT_MODIFIED));
     }
-    kept(reply(packed, parts, lines))
+    kept(reply(coding, parts, lines))
 }
 
 /// The same without a tag.
 pub(in crate::http) fn untagged(context: &RequestContext, parts: impl Parts + 'static) -> Reply {
-    let packed = gzip::is_accepted(context.headers());
+    let coding = Coding::accepted(context.headers());
     let vary = (VARY, HeaderValue::from_static(VARY_COMPRESSED));
-    reply(packed, parts, &[vary])
+    reply(coding, parts, &[vary])
 }
 
 /// A long list, part by part.
@@ -102,17 +100,18 @@ pub(in crate::http) trait Parts: Send + Sync {
     fn next_part(&mut self) -> io::Result<Option<Vec<u8>>>;
 }
 
-/// Answers with a list that is made part by part, compressed if it is to be packed, and these header lines.
-fn reply(packed: bool, parts: impl Parts + 'static, lines: &[(HeaderName, HeaderValue)]) -> Reply {
-    let body = ChunkStream::new(LongList::new(parts, packed), None);
+/// Answers with a list that is made part by part, in this coding, and these header lines.
+fn reply(
+    coding: Coding,
+    parts: impl Parts + 'static,
+    lines: &[(HeaderName, HeaderValue)],
+) -> Reply {
+    let body = ChunkStream::new(LongList::new(parts, coding), None);
     let mut reply = Reply::pieces(StatusCode::OK, "application/json", body);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
-    if packed {
-        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    reply
+    reply.coded(coding)
 }
 
 /// A list on its way: a JSON array.
@@ -124,10 +123,10 @@ struct LongList<P> {
 }
 
 impl<P: Parts> LongList<P> {
-    fn new(parts: P, packed: bool) -> Self {
+    fn new(parts: P, coding: Coding) -> Self {
         Self {
             parts,
-            packer: packed.then(|| gzip::encoder(Vec::new())),
+            packer: (coding == Coding::Gzip).then(|| encoder(Vec::new())),
             begun: false,
             ended: false,
         }

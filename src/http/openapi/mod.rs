@@ -10,8 +10,9 @@ use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
 use serde_json::{Value, json};
 
 use super::error::Error;
+use super::reply::coding::Coding;
 use super::reply::rendered::Rendered;
-use super::reply::{Freshness, Reply, gzip, json as json_reply};
+use super::reply::{Freshness, Reply, json as json_reply};
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::route::policy::Policy;
@@ -37,7 +38,8 @@ const PARTS: [&str; 13] = [
 
 /// The document as it is sent: plain, and compressed.
 static DOCUMENT: LazyLock<[Rendered; 2]> = LazyLock::new(|| {
-    [false, true].map(|gzip| json_reply::rendered(&document(), &[], Freshness::Moving, gzip))
+    [Coding::Identity, Coding::Gzip]
+        .map(|coding| json_reply::rendered(&document(), &[], Freshness::Moving, coding))
 });
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
@@ -47,10 +49,13 @@ pub(in crate::http) fn respond(
 ) -> Result<Reply, Error> {
     body.refuse()?;
     // It is made once.
-    let documents = may_block(|| &*DOCUMENT);
-    let reply =
-        documents[usize::from(gzip::is_accepted(context.headers()))].reply(context.headers());
-    Ok(reply
+    let [plain, compressed] = may_block(|| &*DOCUMENT);
+    let document = match Coding::accepted(context.headers()) {
+        Coding::Identity => plain,
+        Coding::Gzip => compressed,
+    };
+    Ok(document
+        .reply(context.headers())
         .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
         .with(VARY, HeaderValue::from_static("Accept-Encoding")))
 }

@@ -8,8 +8,9 @@ use crate::http::error::Error;
 use crate::http::list::pagination::{self, Paging};
 use crate::http::list::search::Search;
 use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::rendered::Rendered;
-use crate::http::reply::{Freshness, Reply, gzip, json};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
 use crate::repo::Project;
@@ -48,7 +49,9 @@ pub(super) fn rendered(
 /// Lists branches by name or by when they changed; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    render(context, project, |gzip| render_list(context, project, gzip))
+    render(context, project, |coding| {
+        render_list(context, project, coding)
+    })
 }
 
 /// Shows one branch.
@@ -59,11 +62,11 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let name =
         BranchName::parse(name).map_err(|_| Error::malformed("The branch refname is invalid"))?;
-    render(context, project, |gzip| {
+    render(context, project, |coding| {
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
-        json::shared(context, &shown, &[], Freshness::Moving, gzip)
+        json::shared(context, &shown, &[], Freshness::Moving, coding)
     })
 }
 
@@ -71,11 +74,11 @@ pub(super) fn show(
 fn render(
     context: &RequestContext,
     project: &Project,
-    render: impl FnOnce(bool) -> Result<Rendered, Error>,
+    render: impl FnOnce(Coding) -> Result<Rendered, Error>,
 ) -> Result<Reply, Error> {
     let key = key(context, project)?;
     let rendered = &context.service.rendered;
-    let body = rendered.get_or_render(&key, || render(key.gzip))?;
+    let body = rendered.get_or_render(&key, || render(key.coding))?;
     Ok(body.reply(context.headers()))
 }
 
@@ -83,11 +86,15 @@ fn key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error
     Ok(RenderedKey {
         state: ShownState::of_branches(project)?,
         url: context.url(),
-        gzip: gzip::is_accepted(context.headers()),
+        coding: Coding::accepted(context.headers()),
     })
 }
 
-fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Result<Rendered, Error> {
+fn render_list(
+    context: &RequestContext,
+    project: &Project,
+    coding: Coding,
+) -> Result<Rendered, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;
     let sort = Sort::parse(query.text("sort")?)?;
@@ -140,7 +147,7 @@ fn render_list(context: &RequestContext, project: &Project, gzip: bool) -> Resul
             BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
-    json::shared(context, &shown, headers.lines(), Freshness::Moving, gzip)
+    json::shared(context, &shown, headers.lines(), Freshness::Moving, coding)
 }
 
 /// Reads a regular expression. It is matched in linear time, and its program is bounded.

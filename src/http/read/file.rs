@@ -10,6 +10,7 @@ use crate::base::file_path::FilePath;
 use crate::base::id::{GitId, Sha256};
 use crate::http::error::Error;
 use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
 use crate::http::reply::{Freshness, Reply};
@@ -123,7 +124,7 @@ pub(super) fn raw_at_once(
     let key = RenderedKey {
         state: ShownState::of_reference(project, reference)?,
         url: context.target(),
-        gzip: false,
+        coding: Coding::Identity,
     };
     let rendered = &context.service.rendered;
     if let Some(kept) = rendered.get(&key) {

@@ -9,7 +9,8 @@ use crate::http::list::page_token;
 use crate::http::list::pagination::{PageHeaders, Paging};
 use crate::http::list::stream;
 use crate::http::reply::cache::{RenderedKey, ShownState};
-use crate::http::reply::{Freshness, Reply, gzip, json};
+use crate::http::reply::coding::Coding;
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::entry::EntryJson;
@@ -119,7 +120,7 @@ fn key(context: &RequestContext, state: &Revision) -> RenderedKey {
     RenderedKey {
         state: ShownState::of_revision(state),
         url: context.url(),
-        gzip: gzip::is_accepted(context.headers()),
+        coding: Coding::accepted(context.headers()),
     }
 }
 
@@ -165,7 +166,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let body = rendered.get_or_render(&key, || {
         let entries = listing.part(skip, take)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
-        json::shared(context, &shown, lines, freshness, key.gzip)
+        json::shared(context, &shown, lines, freshness, key.coding)
     })?;
     Ok(body.reply(context.headers()))
 }

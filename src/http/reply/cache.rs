@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 
+use super::coding::Coding;
 use super::rendered::Rendered;
 use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
 use crate::base::may_block;
@@ -19,8 +20,8 @@ pub(in crate::http) struct RenderedKey {
     pub(in crate::http) state: ShownState,
     /// The address that was asked for, with all parameters: links and pages are made of it.
     pub(in crate::http) url: String,
-    /// True for an answer that may be compressed.
-    pub(in crate::http) gzip: bool,
+    /// The coding that the client takes; the answer has it where it is worth it.
+    pub(in crate::http) coding: Coding,
 }
 
 /// What an answer shows. An equal value shows the same for ever.

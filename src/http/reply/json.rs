@@ -2,13 +2,13 @@
 //! whoever takes it.
 
 use bytes::Bytes;
-use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, LINK, VARY};
+use hyper::header::{HeaderName, HeaderValue, LINK, VARY};
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
+use super::coding::Coding;
 use super::rendered::Rendered;
-use super::{Freshness, Reply, VARY_COMPRESSED, gzip};
-use crate::base::limits::COMPRESS_BYTES_MIN;
+use super::{Freshness, Reply, VARY_COMPRESSED};
 use crate::http::error::Error;
 use crate::http::list::links;
 use crate::http::request::conditions::ETag;
@@ -17,22 +17,18 @@ use crate::http::request::context::RequestContext;
 /// Header lines of an answer beside those that every answer has.
 pub(in crate::http) type HeaderLines = [(HeaderName, HeaderValue)];
 
-/// Renders a value for every client; compressed where `gzip` is wanted and worth it.
+/// Renders a value for every client that takes this coding, in it where it is worth it.
 pub(in crate::http) fn rendered(
     value: &impl Serialize,
     lines: &HeaderLines,
     freshness: Freshness,
-    gzip: bool,
+    coding: Coding,
 ) -> Rendered {
     let text = to_json(value);
-    let gzip = gzip && text.len() >= COMPRESS_BYTES_MIN;
-    let tag = tag_of(&text, lines, gzip);
-    let bytes: Bytes = if gzip {
-        gzip::compressed(&text).into()
-    } else {
-        text.into()
-    };
-    let reply = whole(bytes.clone(), lines, freshness, gzip, &tag);
+    let coding = coding.worth_it(text.len());
+    let tag = tag_of(&text, lines, coding);
+    let bytes = Bytes::from(coding.encode(text));
+    let reply = whole(bytes.clone(), lines, freshness, coding, &tag);
     let unchanged = unchanged(&tag, freshness);
     Rendered::new(&reply, bytes, tag, &unchanged)
 }
@@ -46,9 +42,9 @@ pub(in crate::http) fn shared(
     value: &impl Serialize,
     lines: &HeaderLines,
     freshness: Freshness,
-    gzip: bool,
+    coding: Coding,
 ) -> Result<Rendered, Error> {
-    rendered(value, lines, freshness, gzip).counted(|bytes| context.count(bytes))
+    rendered(value, lines, freshness, coding).counted(|bytes| context.count(bytes))
 }
 
 /// Answers a request with a value, made for it alone.
@@ -119,14 +115,10 @@ pub(in crate::http) fn untagged(
     value: &impl Serialize,
 ) -> Result<Reply, Error> {
     let text = to_json(value);
-    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(context.headers());
-    let bytes = if gzip { gzip::compressed(&text) } else { text };
-    let bytes = context.count(bytes.into())?;
-    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
-    if gzip {
-        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
-    Ok(varied(reply))
+    let coding = Coding::accepted(context.headers()).worth_it(text.len());
+    let bytes = context.count(coding.encode(text).into())?;
+    let reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
+    Ok(varied(reply.coded(coding)))
 }
 
 /// Answers a request with a JSON text, made for it alone.
@@ -152,27 +144,23 @@ fn answer_to(
     lines: &HeaderLines,
     count: impl FnOnce(Bytes) -> Result<Bytes, Error>,
 ) -> Result<Reply, Error> {
-    let gzip = text.len() >= COMPRESS_BYTES_MIN && gzip::is_accepted(request);
-    let tag = tag_of(&text, lines, gzip);
+    let coding = Coding::accepted(request).worth_it(text.len());
+    let tag = tag_of(&text, lines, coding);
     if tag.is_known_to(request) {
         return Ok(unchanged(&tag, freshness));
     }
-    let bytes = if gzip { gzip::compressed(&text) } else { text };
-    let bytes = count(bytes.into())?;
-    Ok(whole(bytes, lines, freshness, gzip, &tag))
+    let bytes = count(coding.encode(text).into())?;
+    Ok(whole(bytes, lines, freshness, coding, &tag))
 }
 
 fn whole(
     bytes: Bytes,
     lines: &HeaderLines,
     freshness: Freshness,
-    compressed: bool,
+    coding: Coding,
     tag: &ETag,
 ) -> Reply {
-    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
-    if compressed {
-        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
+    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes).coded(coding);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
@@ -185,15 +173,13 @@ fn to_json(value: &impl Serialize) -> Vec<u8> {
 
 /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and
 /// then its headers do not.
-fn tag_of(text: &[u8], lines: &HeaderLines, gzip: bool) -> ETag {
+fn tag_of(text: &[u8], lines: &HeaderLines, coding: Coding) -> ETag {
     let digest = blake3::hash(text);
     let mut parts = vec![&digest.as_bytes()[..]];
     for (name, value) in lines {
         parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
     }
-    if gzip {
-        parts.push(b"gzip");
-    }
+    parts.extend(coding.name().map(str::as_bytes));
     ETag::of_parts(&parts)
 }
 

@@ -1,11 +1,11 @@
 //! An answer before it is sent, and the headers that every answer carries.
 
 pub(in crate::http) mod cache;
+pub(in crate::http) mod coding;
 pub(in crate::http) mod disposition;
 pub(in crate::http) mod events;
 pub(in crate::http) mod file;
 pub(in crate::http) mod file_chunks;
-pub(in crate::http) mod gzip;
 pub(in crate::http) mod json;
 pub(in crate::http) mod of_error;
 pub(in crate::http) mod rendered;
@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName,
+    HeaderValue, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
@@ -28,6 +28,7 @@ use super::error::Error;
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
 use crate::base::id::is_commit_id;
+use coding::Coding;
 use events::Events;
 use file_chunks::FileChunks;
 use stream::ChunkStream;
@@ -193,6 +194,14 @@ impl Reply {
     pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
+    }
+
+    /// The answer with how its body is coded.
+    pub(super) fn coded(self, coding: Coding) -> Self {
+        match coding.name() {
+            Some(name) => self.with(CONTENT_ENCODING, HeaderValue::from_static(name)),
+            None => self,
+        }
     }
 
     /// The answer with its tag and how long it may be used again.

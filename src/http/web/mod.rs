@@ -4,13 +4,13 @@
 mod assets;
 
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue,
-    LOCATION, VARY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, LOCATION, VARY,
 };
 use hyper::{HeaderMap, StatusCode};
 
 use super::error::Error;
-use super::reply::{Reply, gzip};
+use super::reply::Reply;
+use super::reply::coding::Coding;
 use super::route::web::Route;
 use assets::{File, Form, Page};
 
@@ -67,20 +67,16 @@ pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Rep
 
 /// The file with its tag, compressed for who takes it.
 fn unless_known(file: &File, headers: &HeaderMap) -> Reply {
-    let compressed = gzip::is_accepted(headers);
-    let Form { bytes, tag } = if compressed {
-        file.compressed()
-    } else {
-        file.plain()
+    let coding = Coding::accepted(headers);
+    let Form { bytes, tag } = match coding {
+        Coding::Identity => file.plain(),
+        Coding::Gzip => file.compressed(),
     };
-    let mut reply = if tag.is_known_to(headers) {
+    let reply = if tag.is_known_to(headers) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        Reply::bytes(StatusCode::OK, file.content_type, bytes.clone())
+        Reply::bytes(StatusCode::OK, file.content_type, bytes.clone()).coded(coding)
     };
-    if compressed && reply.status == StatusCode::OK {
-        reply = reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
     reply
         .with(ETAG, tag.header())
         .with(VARY, HeaderValue::from_static("Accept-Encoding"))

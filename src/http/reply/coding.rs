@@ -1,4 +1,4 @@
-//! Compression of JSON answers for clients that take it.
+//! The content coding of an answer: compressed for clients that take it.
 
 use std::io::Write as _;
 
@@ -7,8 +7,55 @@ use flate2::write::GzEncoder;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
+use crate::base::limits::COMPRESS_BYTES_MIN;
+
+/// How the bytes of an answer stand for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::http) enum Coding {
+    /// They are the answer.
+    Identity,
+    /// They are the answer compressed.
+    Gzip,
+}
+
+impl Coding {
+    /// The coding for a client that sent these headers.
+    pub(in crate::http) fn accepted(headers: &HeaderMap) -> Self {
+        if takes_gzip(headers) {
+            Self::Gzip
+        } else {
+            Self::Identity
+        }
+    }
+
+    /// The coding for an answer of so many bytes: what is short is not worth compressing.
+    pub(in crate::http) fn worth_it(self, bytes: usize) -> Self {
+        if bytes < COMPRESS_BYTES_MIN {
+            Self::Identity
+        } else {
+            self
+        }
+    }
+
+    /// Its name, in headers and in tags; that of the identity is not told.
+    pub(in crate::http) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gzip"),
+        }
+    }
+
+    /// The bytes as they are sent. The same bytes always give the same.
+    pub(in crate::http) fn encode(self, bytes: Vec<u8>) -> Vec<u8> {
+        match self {
+            Self::Identity => bytes,
+            Self::Gzip => compressed(&bytes),
+        }
+    }
+}
+
 /// True if the request takes gzip (RFC 9110 section 12.5.3). Without a word about it, it does not.
-pub(in crate::http) fn is_accepted(headers: &HeaderMap) -> bool {
+fn takes_gzip(headers: &HeaderMap) -> bool {
     let mut named = None;
     let mut any = None;
     let members = headers
@@ -43,8 +90,7 @@ pub(in crate::http) fn encoder(into: Vec<u8>) -> GzEncoder<Vec<u8>> {
     GzEncoder::new(into, Compression::new(3))
 }
 
-/// Compresses bytes. The same bytes always give the same.
-pub(in crate::http) fn compressed(bytes: &[u8]) -> Vec<u8> {
+fn compressed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = encoder(Vec::with_capacity(bytes.len() / 3));
     encoder
         .write_all(bytes)
@@ -76,11 +122,11 @@ mod tests {
         ] {
             let headers = [(ACCEPT_ENCODING, HeaderValue::from_static(line))];
             assert_eq!(
-                is_accepted(&headers.into_iter().collect()),
+                takes_gzip(&headers.into_iter().collect()),
                 expected,
                 "{line}"
             );
         }
-        assert!(!is_accepted(&HeaderMap::new()));
+        assert!(!takes_gzip(&HeaderMap::new()));
     }
 }
