@@ -166,7 +166,8 @@ impl Parts for WholeHistory {
         if self.ended {
             return Ok(None);
         }
-        let page = page_of(&self.branch, self.before, HISTORY_PAGE_MAX).map_err(|e| told(&e))?;
+        let page =
+            page_of(&self.branch, self.before, HISTORY_PAGE_MAX).map_err(io::Error::other)?;
         self.before = page.next;
         self.ended = page.next.is_none();
         let mut text = Vec::new();
@@ -174,15 +175,11 @@ impl Parts for WholeHistory {
             if place > 0 {
                 text.push(b',');
             }
-            let shown = SnapshotJson::new(change, Computing::NOTHING).map_err(|e| told(&e))?;
+            let shown = SnapshotJson::new(change, Computing::NOTHING).map_err(io::Error::other)?;
             serde_json::to_writer(&mut text, &shown)?;
         }
         Ok(Some(text).filter(|text| !text.is_empty()))
     }
-}
-
-fn told(error: &Error) -> io::Error {
-    io::Error::other(format!("{error:?}"))
 }
 
 /// So many changes, and where the next page begins.

@@ -111,8 +111,7 @@ impl WholeDiff {
 impl Parts for WholeDiff {
     fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            let part = self.part();
-            let part = part.map_err(|error| io::Error::other(format!("{error:?}")))?;
+            let part = self.part().map_err(io::Error::other)?;
             if part.as_ref().is_none_or(|text| !text.is_empty()) {
                 return Ok(part);
             }
