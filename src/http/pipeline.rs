@@ -8,13 +8,13 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, HeaderValue, STRICT_TRANSPORT_SECURITY};
+use hyper::header::{HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::time::timeout;
 
 use super::admission::network::ClientNetwork;
 use super::admission::quota::Share;
-use super::error::{self, ApiFlavor, Error};
+use super::error::{ApiFlavor, Error};
 use super::health::probe;
 use super::reply::of_error::of_error;
 use super::reply::{Reply, ReplyBody};
@@ -140,7 +140,7 @@ async fn dispatch(
     head_rules::check(&context.head)?;
     let uri = context.head.uri.clone();
     if uri.path() == "*" {
-        return Ok(options(&head_rules::METHODS));
+        return Ok(Reply::options(&head_rules::METHODS));
     }
     let segments = path::segments(uri.path())?;
     let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
@@ -180,7 +180,7 @@ async fn dispatch(
             body.refuse()?;
             web::respond(&route, context.headers())
         }
-        Target::Options(methods) => Ok(options(&methods)),
+        Target::Options(methods) => Ok(Reply::options(&methods)),
     }
 }
 
@@ -218,11 +218,6 @@ fn share_of(
         refusal: Refusal::new("too many requests at once"),
         retry_after_s: 1,
     })
-}
-
-fn options(methods: &[Method]) -> Reply {
-    let allow = HeaderValue::try_from(error::allow(methods)).expect("methods are visible ASCII");
-    Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, allow)
 }
 
 /// Runs a handler and makes an error of its panic, so that one request's defect is one 500. The handler is

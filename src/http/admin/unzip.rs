@@ -1,5 +1,6 @@
 //! A zip in a body, opened.
 
+use std::fmt::Display;
 use std::io::Cursor;
 
 use bytes::Bytes;
@@ -21,17 +22,17 @@ pub(super) fn open(body: Bytes, limits: &Limits) -> Result<(Zip, u64), Error> {
     // The count comes first: to open a zip takes memory for each of its entries, folders among them. It is that of the
     // entries that are opened where all of them can be read: else another end of the directory is looked for.
     let entries = ZipIterable::try_new(Cursor::new(&body), zip::read::Config::default());
-    let mut entries = entries.map_err(|error| damaged(&error))?;
+    let mut entries = entries.map_err(damaged)?;
     if entries.len() as u64 > 2 * limits.batch_actions_max {
         return Err(Error::many_actions(limits.batch_actions_max));
     }
-    for entry in entries.files().map_err(|error| damaged(&error))? {
-        entry.map_err(|error| damaged(&error))?;
+    for entry in entries.files().map_err(damaged)? {
+        entry.map_err(damaged)?;
     }
-    let zip = ZipArchive::new(Cursor::new(body)).map_err(|error| damaged(&error))?;
+    let zip = ZipArchive::new(Cursor::new(body)).map_err(damaged)?;
     let mut bytes = 0_u64;
     for index in 0..zip.len() {
-        let entry = zip.by_index_data(index).map_err(|error| damaged(&error))?;
+        let entry = zip.by_index_data(index).map_err(damaged)?;
         bytes = bytes.saturating_add(entry.size());
     }
     let limit_bytes = limits.batch_bytes_max;
@@ -41,6 +42,7 @@ pub(super) fn open(body: Bytes, limits: &Limits) -> Result<(Zip, u64), Error> {
     Ok((zip, bytes))
 }
 
-fn damaged(error: &zip::result::ZipError) -> Error {
+/// The refusal of an archive that cannot be read.
+pub(super) fn damaged(error: impl Display) -> Error {
     Error::Malformed(format!("malformed archive: {error}"))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
-use hyper::header::ALLOW;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -104,9 +103,7 @@ impl MetricsServer {
             return Err(Error::NoRoute);
         }
         if method == Method::OPTIONS {
-            let allow = crate::http::error::allow(&[Method::GET]);
-            let allow = allow.parse().expect("methods are visible ASCII");
-            return Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, allow));
+            return Ok(Reply::options(&[Method::GET]));
         }
         if !matches!(*method, Method::GET | Method::HEAD) {
             return Err(Error::method(&[Method::GET]));

@@ -17,14 +17,14 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName,
-    HeaderValue, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+    HeaderName, HeaderValue, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::{HeaderMap, Method, Response, StatusCode};
 use serde::Serialize;
 
 use super::admission::long::LongPlace;
-use super::error::Error;
+use super::error::{self, Error};
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
 use crate::base::id::is_commit_id;
@@ -107,6 +107,13 @@ impl Reply {
     /// The headers so far.
     fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+
+    /// The answer to `OPTIONS` of a route with these methods.
+    pub(super) fn options(methods: &[Method]) -> Self {
+        let allow = HeaderValue::try_from(error::allow(methods));
+        let allow = allow.expect("methods are visible ASCII");
+        Self::empty(StatusCode::NO_CONTENT).with(ALLOW, allow)
     }
 
     /// An answer with these bytes.

@@ -8,7 +8,7 @@ use tar::EntryType;
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::http::admin::payload::Packed;
-use crate::http::admin::unzip::Zip;
+use crate::http::admin::unzip::{Zip, damaged};
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -105,10 +105,6 @@ impl Files<'_> {
         });
         Ok(size)
     }
-}
-
-fn damaged(error: impl std::fmt::Display) -> Error {
-    Error::Malformed(format!("malformed archive: {error}"))
 }
 
 fn no_file(name: &str) -> Error {
