@@ -97,13 +97,8 @@ pub(in crate::http) async fn handle(
     let close = body.drain().await;
     connection.note_unread(close);
     let held = connection.take_held();
-    let took = started.elapsed().saturating_sub(held);
     if !peer.is_probe() {
-        let requests = &service.tallies.requests;
-        requests.add(known.route, &method, reply.status, took);
-    }
-    if !peer.is_probe() && service.settings.access_log.tells(&method, reply.status) {
-        log::request(&log::Line {
+        let line = log::Line {
             id,
             client,
             method: &method,
@@ -114,13 +109,23 @@ pub(in crate::http) async fn handle(
             who: who.get(),
             proxy_request_id: proxy_request_id.as_deref(),
             refusal,
-            took,
+            took: started.elapsed().saturating_sub(held),
             held,
-        });
+        };
+        record(&service, &line);
     }
     let is_last = connection.is_last(service.settings.limits.requests_connection_max);
     let close = close || is_last || method == Method::CONNECT;
     Ok(reply.into_response(id, method == Method::HEAD, close))
+}
+
+/// Counts a request that was answered, and tells the log of it if the settings want that.
+fn record(service: &Service, line: &log::Line<'_>) {
+    let requests = &service.tallies.requests;
+    requests.add(line.route, line.method, line.status, line.took);
+    if service.settings.access_log.tells(line.method, line.status) {
+        log::request(line);
+    }
 }
 
 /// What becomes known of a request on its way, and stays known when it is refused later.

@@ -16,6 +16,7 @@ mod unzip;
 
 use payload::Payload;
 
+use super::admission::long::LongPlace;
 use super::error::Error;
 use super::login;
 use super::reply::Reply;
@@ -57,20 +58,24 @@ pub(in crate::http) async fn respond(
     };
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
     let act = || act(&context, &route, payload);
-    let long = &context.service.long;
     if takes_long {
-        let caller = threads.look(|| context.caller()).await?;
-        let place = long.enter(caller.account(), None)?;
+        let place = long_place(&context).await?;
         return Ok(place.run(act).await?.in_turns(place));
     }
     let asker = context.found_asker(route.is_watched()).await?;
     let reply = threads.run(asker, act).await?;
     if reply.is_made_while_sent() {
-        let caller = threads.look(|| context.caller()).await?;
-        let place = long.enter(caller.account(), None)?;
+        let place = long_place(&context).await?;
         return Ok(reply.in_turns(place));
     }
     Ok(reply)
+}
+
+/// A place among the long requests for who asks.
+async fn long_place(context: &RequestContext) -> Result<LongPlace, Error> {
+    let service = &context.service;
+    let caller = service.threads.look(|| context.caller()).await?;
+    service.long.enter(caller.account(), None)
 }
 
 /// True for what may search or compare for seconds.
