@@ -46,6 +46,24 @@ pub struct OldToken {
     pub instance: Option<(String, ServerKey)>,
 }
 
+impl OldToken {
+    /// Gives a token the name and the terms of this one, for these projects; from then on it is known as it came.
+    fn give_terms(&self, scope: &Scope, token: &mut Token) {
+        token.name.clone_from(&self.name);
+        token.scope = scope.clone();
+        if token.expires_at != self.expires_at {
+            token.found_expired = false;
+        }
+        token.expires_at = self.expires_at;
+        token.fingerprint_required = self.fingerprint_required;
+        token.fingerprint = self
+            .instance
+            .as_ref()
+            .map(|(instance, key)| key.fingerprint(token.number, instance.as_bytes()));
+        token.moved = Some(token.terms());
+    }
+}
+
 /// What came of an old token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
@@ -132,82 +150,94 @@ impl Tokens {
                 repo_id: id.clone(),
             }))
         })?;
-        let terms = |token: &mut Token| {
-            token.name.clone_from(&old.name);
-            token.scope = scope.clone();
-            if token.expires_at != old.expires_at {
-                token.found_expired = false;
-            }
-            token.expires_at = old.expires_at;
-            token.fingerprint_required = old.fingerprint_required;
-            token.fingerprint = old
-                .instance
-                .as_ref()
-                .map(|(instance, key)| key.fingerprint(token.number, instance.as_bytes()));
-            token.moved = Some(token.terms());
+        let bring = || match self.lead(old.digest)? {
+            None => self.add_moved(account, old, &scope, actor, planned),
+            Some(lead) => self.update_moved(account, old, &scope, &lead, actor, planned),
         };
-        self.records.retry_on_conflict(|| {
-            let Some(lead) = self.lead(old.digest)? else {
-                let mut token = Token {
-                    number: 0,
-                    account: account.number,
-                    name: String::new(),
-                    digest: old.digest,
-                    suffix: old.suffix.clone(),
-                    scope: scope.clone(),
-                    expires_at: None,
-                    found_expired: false,
-                    fingerprint_required: false,
-                    fingerprint: None,
-                    created_at: old.created_at.unwrap_or_else(|| self.clock.now()),
-                    last_used_at: old.last_used_at,
-                    moved: None,
-                    earlier: None,
-                };
-                match planned {
-                    Some(planned) => check_count(planned.tokens, self.limits)?,
-                    None => self.add(account, &mut token, actor, terms)?,
-                }
-                return Ok(Brought::Made);
-            };
-            let kept = self.led_to(&lead)?;
-            let kept = kept.ok_or_else(|| Error::invalid("it was revoked here"))?;
-            if kept.value.account != account.number {
-                return Err(Error::invalid("it belongs to another account here"));
+        self.records.retry_on_conflict(bring)
+    }
+
+    /// Makes a token that is not here.
+    fn add_moved(
+        &self,
+        account: &Account,
+        old: &OldToken,
+        scope: &Scope,
+        actor: &Actor,
+        planned: Option<Planned<'_>>,
+    ) -> Result<Brought> {
+        if let Some(planned) = planned {
+            check_count(planned.tokens, self.limits)?;
+            return Ok(Brought::Made);
+        }
+        let mut token = Token {
+            number: 0,
+            account: account.number,
+            name: String::new(),
+            digest: old.digest,
+            suffix: old.suffix.clone(),
+            scope: scope.clone(),
+            expires_at: None,
+            found_expired: false,
+            fingerprint_required: false,
+            fingerprint: None,
+            created_at: old.created_at.unwrap_or_else(|| self.clock.now()),
+            last_used_at: old.last_used_at,
+            moved: None,
+            earlier: None,
+        };
+        self.add(account, &mut token, actor, |token| {
+            old.give_terms(scope, token);
+        })?;
+        Ok(Brought::Made)
+    }
+
+    /// Brings what changed of a token that came before.
+    fn update_moved(
+        &self,
+        account: &Account,
+        old: &OldToken,
+        scope: &Scope,
+        lead: &TokenOfDigest,
+        actor: &Actor,
+        planned: Option<Planned<'_>>,
+    ) -> Result<Brought> {
+        let kept = self.led_to(lead)?;
+        let kept = kept.ok_or_else(|| Error::invalid("it was revoked here"))?;
+        if kept.value.account != account.number {
+            return Err(Error::invalid("it belongs to another account here"));
+        }
+        let mut used = Token::clone(&kept.value);
+        used.last_used_at = used.last_used_at.max(old.last_used_at);
+        let mut token = used.clone();
+        old.give_terms(scope, &mut token);
+        let (wanted, held) = (token.terms(), kept.value.terms());
+        let key = keys::token(account.number, token.number);
+        if wanted == held || kept.value.moved == Some(wanted) {
+            if planned.is_none() && used.last_used_at != kept.value.last_used_at {
+                let mut batch = Batch::default();
+                batch.write(key, kept.expect(), &used);
+                self.records.commit(batch)?;
             }
-            let mut used = Token::clone(&kept.value);
-            used.last_used_at = used.last_used_at.max(old.last_used_at);
-            let mut token = used.clone();
-            terms(&mut token);
-            let (wanted, held) = (token.terms(), kept.value.terms());
-            if wanted == held || kept.value.moved == Some(wanted) {
-                if planned.is_none() && used.last_used_at != kept.value.last_used_at {
-                    let mut batch = Batch::default();
-                    let key = keys::token(account.number, used.number);
-                    batch.write(key, kept.expect(), &used);
-                    self.records.commit(batch)?;
-                }
-                return Ok(Brought::Unchanged);
-            }
-            if kept.value.moved != Some(held) {
-                return Err(Error::invalid(
-                    "it was changed there, and here too, since it came",
-                ));
-            }
-            if planned.is_some() {
-                return Ok(Brought::Changed);
-            }
-            let mut batch = Batch::with_reserve();
-            let key = keys::token(account.number, token.number);
-            batch.write(key, kept.expect(), &token);
-            let changed = AuditRecord {
-                detail: audit::detail("as the older system has it now".to_owned()),
-                ..self.noted(account, &token, actor, Action::TokenChanged)
-            };
-            audit::add(&mut batch, &changed);
-            self.records.commit(batch)?;
-            Ok(Brought::Changed)
-        })
+            return Ok(Brought::Unchanged);
+        }
+        if kept.value.moved != Some(held) {
+            return Err(Error::invalid(
+                "it was changed there, and here too, since it came",
+            ));
+        }
+        if planned.is_some() {
+            return Ok(Brought::Changed);
+        }
+        let mut batch = Batch::with_reserve();
+        batch.write(key, kept.expect(), &token);
+        let changed = AuditRecord {
+            detail: audit::detail("as the older system has it now".to_owned()),
+            ..self.noted(account, &token, actor, Action::TokenChanged)
+        };
+        audit::add(&mut batch, &changed);
+        self.records.commit(batch)?;
+        Ok(Brought::Changed)
     }
 
     /// Revokes a token that an older system has revoked, if it is here as it came. With `only_look` it
