@@ -1,23 +1,46 @@
 //! A branch, or a path of it, back in an earlier state.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::args::Rollback;
 use super::diff;
 use super::diff::Row;
+use crate::base::branch_name::BranchName;
+use crate::base::file_path::FilePath;
+use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::opened::{Opened, no_snapshot, parse_version, snapshot};
 use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{ChangeKind, Condition, FileDifference, Missing};
+use crate::repo::{
+    Branch, ChangeKind, Condition, FileDifference, Missing, ProjectWriter, Revision,
+};
 
-/// A rollback that was made, as JSON.
-#[derive(Serialize)]
-struct RolledBack<'a> {
-    restored: SnapshotVersion,
+/// What is to be as in which snapshot.
+struct Target {
+    repo_id: RepoId,
+    branch: BranchName,
+    /// `None` for the whole branch.
+    path: Option<FilePath>,
+    to: SnapshotVersion,
+}
+
+/// What came of it.
+struct Restored {
     /// The snapshot taken just before; `None` where nothing had to be changed.
+    before: Option<SnapshotVersion>,
+    state: Revision,
+    changes: Vec<FileDifference>,
+}
+
+/// The same as JSON.
+#[derive(Serialize)]
+struct RestoredJson<'a> {
+    restored: SnapshotVersion,
     snapshot: Option<SnapshotVersion>,
     short_id: String,
     changes: Vec<Row<'a>>,
@@ -29,98 +52,155 @@ pub(in crate::cli) fn run(
     opened: &Opened,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let name = names::branch(&wish.branch)?;
-    let path = names::part(wish.path.as_deref())?;
-    let to = parse_version(
-        wish.to
-            .strip_prefix(&format!("{name}@"))
-            .unwrap_or(&wish.to),
-    )?;
-    let branch = opened.branch(&repo_id, &name)?;
-    snapshot(&branch, to)?;
-    let writer = opened.writer(&repo_id, &name)?;
+    let target = Target::of(wish)?;
+    let branch = opened.branch(&target.repo_id, &target.branch)?;
+    snapshot(&branch, target.to)?;
+    let writer = opened.writer(&target.repo_id, &target.branch)?;
     let writer = writer.passing_over_rules(wish.no_validate);
-    let refusal = |error| match (error, &path) {
-        (
-            repo::Error::NotFound {
-                what: Missing::File,
-            },
-            Some(path),
-        ) => Error::Failed(format!(
-            "there is no \"{path}\" in {name}@{to}, nor in {name}; \"siteconf ls -r {repo_id} \
-             {name}@{to}\" lists what there was"
-        )),
-        (
-            repo::Error::NotFound {
-                what: Missing::Snapshot,
-            },
-            _,
-        ) => no_snapshot(&branch, to),
-        (other, _) => other.into(),
-    };
-    let paths = path.as_slice();
-    let changes = branch.preview_rollback(to, paths, &Condition::None);
-    let mut changes = changes
+    let paths = target.path.as_slice();
+    let changes = branch.preview_rollback(target.to, paths, &Condition::None);
+    let changes = changes
         .and_then(|changes| changes.part(None, usize::MAX))
-        .map_err(refusal)?;
-    let what = match &path {
-        Some(path) => format!("{path} in {repo_id}:{name}"),
-        None => format!("{repo_id}:{name}"),
-    };
+        .map_err(|error| target.refusal(error, &branch))?;
     if wish.dry_run {
         if !wish.no_validate {
-            branch.check_rollback(to, paths)?;
+            branch.check_rollback(target.to, paths)?;
         }
-        diff::show_names(&changes, wish.json, streams)?;
-        if !wish.json {
-            streams.tell(format_args!(
-                "{what} would be as in {to}: {}; nothing was changed",
-                counted(&changes)
-            ))?;
+        return preview(&target, &changes, wish.json, streams);
+    }
+    let restored = if changes.is_empty() {
+        Restored {
+            before: None,
+            state: branch.head(),
+            changes,
         }
-        return Ok(());
+    } else {
+        restore(&target, &branch, &writer, opened)?
+    };
+    show(&target, &restored, wish.json, streams)
+}
+
+/// Says what would change.
+fn preview(
+    target: &Target,
+    changes: &[FileDifference],
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    diff::show_names(changes, json, streams)?;
+    if !json {
+        let counted = counted(changes);
+        streams.tell(format_args!(
+            "{target} would be as in {}: {counted}; nothing was changed",
+            target.to
+        ))?;
     }
-    let (mut before, mut state) = (None, branch.head());
-    if !changes.is_empty() {
-        let done = writer.rollback(&name, to, paths);
-        let done = done.map_err(refusal)?;
-        (before, state) = (Some(done.snapshot), done.revision);
-        // Another may have saved since the preview.
-        changes = repo::diff(
-            &opened.branch(&repo_id, &name)?.snapshot(done.snapshot)?,
-            &state,
-        )?;
-        changes.retain(|change| {
-            path.as_ref()
-                .is_none_or(|path| path.is_or_holds(&change.path))
-        });
-    }
-    if wish.json {
-        let done = RolledBack {
-            restored: to,
-            snapshot: before,
-            short_id: state.digest()?.short_id().to_owned(),
-            changes: changes.iter().map(Row::from).collect(),
+    Ok(())
+}
+
+/// Rolls back, and finds what was changed by that: another may have saved since it was looked at.
+fn restore(
+    target: &Target,
+    branch: &Branch,
+    writer: &ProjectWriter,
+    opened: &Opened,
+) -> Result<Restored> {
+    let paths = target.path.as_slice();
+    let done = writer.rollback(&target.branch, target.to, paths);
+    let done = done.map_err(|error| target.refusal(error, branch))?;
+    let branch = opened.branch(&target.repo_id, &target.branch)?;
+    let mut changes = repo::diff(&branch.snapshot(done.snapshot)?, &done.revision)?;
+    changes.retain(|change| {
+        let path = target.path.as_ref();
+        path.is_none_or(|path| path.is_or_holds(&change.path))
+    });
+    Ok(Restored {
+        before: Some(done.snapshot),
+        state: done.revision,
+        changes,
+    })
+}
+
+/// Says what was changed.
+fn show(target: &Target, restored: &Restored, json: bool, streams: &mut Streams<'_>) -> Result<()> {
+    let Target {
+        repo_id,
+        branch,
+        path,
+        to,
+    } = target;
+    if json {
+        let shown = RestoredJson {
+            restored: *to,
+            snapshot: restored.before,
+            short_id: restored.state.digest()?.short_id().to_owned(),
+            changes: restored.changes.iter().map(Row::from).collect(),
         };
-        return output::write_json(streams.out, &done);
+        return output::write_json(streams.out, &shown);
     }
-    let Some(before) = before else {
+    let Some(before) = restored.before else {
         writeln!(
             streams.out,
-            "{what} is as in {to} already; nothing was changed"
+            "{target} is as in {to} already; nothing was changed"
         )?;
         return Ok(());
     };
-    let limit = path.map_or_else(String::new, |path| {
+    let limit = path.as_ref().map_or_else(String::new, |path| {
         format!(" --path={}", shell_word(path.as_str()))
     });
     writeln!(
         streams.out,
-        "{what} is as in {to} again: {}; undo it with \"siteconf rollback {repo_id} {name} {before}{limit}\"",
-        counted(&changes)
+        "{target} is as in {to} again: {}; undo it with \"siteconf rollback {repo_id} {branch} {before}{limit}\"",
+        counted(&restored.changes)
     )?;
     Ok(())
+}
+
+impl Target {
+    fn of(wish: &Rollback) -> Result<Self> {
+        let repo_id = names::repo_id(&wish.repo_id)?;
+        let branch = names::branch(&wish.branch)?;
+        let path = names::part(wish.path.as_deref())?;
+        let to = wish.to.strip_prefix(&format!("{branch}@"));
+        Ok(Self {
+            to: parse_version(to.unwrap_or(&wish.to))?,
+            repo_id,
+            branch,
+            path,
+        })
+    }
+
+    /// Why it cannot be as it is wanted.
+    fn refusal(&self, error: repo::Error, branch: &Branch) -> Error {
+        let (repo_id, name, to) = (&self.repo_id, &self.branch, self.to);
+        match (error, &self.path) {
+            (
+                repo::Error::NotFound {
+                    what: Missing::File,
+                },
+                Some(path),
+            ) => Error::Failed(format!(
+                "there is no \"{path}\" in {name}@{to}, nor in {name}; \"siteconf ls -r {repo_id} \
+                 {name}@{to}\" lists what there was"
+            )),
+            (
+                repo::Error::NotFound {
+                    what: Missing::Snapshot,
+                },
+                _,
+            ) => no_snapshot(branch, to),
+            (other, _) => other.into(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{path} in ")?;
+        }
+        write!(f, "{}:{}", self.repo_id, self.branch)
+    }
 }
 
 /// How many files change in which way.
