@@ -9,6 +9,9 @@ use serde::Serialize;
 use super::Result;
 use crate::base::name_error::is_deceptive;
 
+/// Most names that a message lists.
+const NAMED_MAX: usize = 20;
+
 /// Something that is listed.
 pub(super) trait Listed: Serialize {
     /// The columns' headings.
@@ -111,6 +114,21 @@ pub(super) fn visible(text: &str) -> String {
 /// A text between quotes that cannot deceive; of an empty one there is nothing between them.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text, is_deceptive))
+}
+
+/// The first of some names, as [`visible`] has them.
+///
+/// # Limits
+/// [`NAMED_MAX`].
+pub(super) fn named(names: &[impl AsRef<str>]) -> String {
+    let first = names.iter().take(NAMED_MAX);
+    let mut shown: Vec<_> = first
+        .map(|name| format!("\"{}\"", visible(name.as_ref())))
+        .collect();
+    if names.len() > NAMED_MAX {
+        shown.push(format!("and {} more", names.len() - NAMED_MAX));
+    }
+    shown.join(", ")
 }
 
 /// A text of several lines that cannot deceive, as [`visible`].

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::http::StatusCode;
 
 use super::fault::{Fault, Pulled};
+use super::local::adopt;
 use super::local::folder::Folder;
 use super::local::lay::{self, Laying};
 use super::local::own::{self, Own};
@@ -19,14 +20,12 @@ use super::remote::address::Targets;
 use super::remote::client::{Client, Wish};
 use super::remote::fetch::{Fetch, git_id};
 use super::remote::head::{self, TaggedHead};
-use super::remote::tree::{Tree, TreeFile, folders_of};
+use super::remote::tree::Tree;
 use super::stopped::Stopping;
 use crate::cli::output::{visible, visible_path};
 
 /// How often a pull begins again because the branch, or the folder, changed while it was read.
 const ATTEMPTS: u32 = 5;
-/// Most names that a message lists.
-const NAMED_MAX: usize = 20;
 
 /// How to pull.
 #[derive(Clone, Copy, Debug)]
@@ -201,18 +200,10 @@ impl Pull {
         }
         let revision = tagged.head.revision(&self.source.branch).to_owned();
         let tree = Tree::ask(&self.client, &self.targets, &revision)?;
-        let none = BTreeMap::new();
-        let brought = self.state.as_ref().map_or(&none, |state| &state.files);
-        let known: BTreeSet<_> = brought.keys().map(PathBuf::from).collect();
-        let survey = || -> Pulled<_> {
-            let mut own = own::survey(self.folder.path(), &known)?;
-            let adopted = self.adopt(&mut own, &tree.files)?;
-            Ok((own, adopted))
-        };
-        let (_, adopted) = survey()?;
+        let (_, adopted) = self.survey(&tree)?;
         let plan = Plan::new(
             &tree.files,
-            brought,
+            self.brought(),
             &adopted,
             self.manner.keeps,
             |path, known| self.look(path, known, verifies),
@@ -224,26 +215,7 @@ impl Pull {
                 visible(path)
             )));
         }
-        let mut next = State::new(
-            self.source.clone(),
-            tagged.head.clone(),
-            tagged.etag.clone(),
-        );
-        // The same files under another commit, as at GitLab, or under another tag. Where the commit is the
-        // digest of the files, they are held against a new one.
-        let is_same = |state: &&State| {
-            let is_proven_by = !state.is_proven || state.head == tagged.head;
-            plan.is_done(brought) && adopted.is_empty() && is_proven_by
-        };
-        if let Some(state) = self.state_of_source().filter(is_same) {
-            next = State {
-                due: state.due.clone(),
-                files: state.files.clone(),
-                carried: state.carried.clone(),
-                inode: state.inode,
-                is_proven: state.is_proven,
-                ..next
-            };
+        if let Some(next) = self.renamed(tagged, &plan, &adopted) {
             self.folder.note(&next)?;
             self.state = Some(next);
             return Ok(Done::Unchanged);
@@ -252,33 +224,7 @@ impl Pull {
             self.folder.check_exchange()?;
         }
         let bytes = self.fetch(&revision, &tree, &plan, step)?;
-        let place = self.folder.begin_next()?;
-        let fetched = self.folder.fetched();
-        let laying = Laying {
-            dir: self.folder.path(),
-            next: &place,
-            fetched: &fetched,
-            plan: &plan,
-            brought,
-            bytes_max: self.manner.bytes_max,
-            stopping: &self.stopping,
-        };
-        next.files = laying.lay(&tree.files)?;
-        next.is_proven = self.prove(tagged, &tree, &place, verifies || plan.carried.is_empty())?;
-        // Much may have been made since it was looked for.
-        let (mut own, adopted_now) = survey()?;
-        if adopted_now != adopted {
-            return Err(Fault::Moved(format!(
-                "{} is changed by somebody else while the next state is laid out",
-                visible_path(self.folder.path())
-            )));
-        }
-        next.files.extend(laying.lay_gone(&mut own)?);
-        own.files.extend(plan.left.iter().map(PathBuf::from));
-        own.carry(self.folder.path(), &place)?;
-        own::give_modes(self.folder.path(), &place)?;
-        next.carried = own.escaped();
-        next.due = self.due(&plan);
+        let mut next = self.lay_out(tagged, &tree, &plan, &adopted, verifies)?;
         self.stopping.go_on()?;
         self.folder.switch(&mut next)?;
         // From here on the folder holds it, whatever fails.
@@ -296,6 +242,79 @@ impl Pull {
             bytes,
             is_proven,
         }))
+    }
+
+    /// What is known of the files in the folder.
+    fn brought(&self) -> &BTreeMap<String, Brought> {
+        static NOTHING: BTreeMap<String, Brought> = BTreeMap::new();
+        self.state.as_ref().map_or(&NOTHING, |state| &state.files)
+    }
+
+    /// What was not brought, and which of it is as this tree has it.
+    fn survey(&self, tree: &Tree) -> Pulled<(Own, BTreeSet<String>)> {
+        let known = self.brought().keys().map(PathBuf::from).collect();
+        adopt::survey(self.folder.path(), &known, &tree.files)
+    }
+
+    /// The state of the folder under this head, if it holds the same files already: under another commit, as at
+    /// GitLab, or under another tag. Where the commit is the digest of the files, they are held against a new one.
+    fn renamed(
+        &self,
+        tagged: &TaggedHead,
+        plan: &Plan,
+        adopted: &BTreeSet<String>,
+    ) -> Option<State> {
+        let state = self.state_of_source()?;
+        let may_differ = state.is_proven && state.head != tagged.head;
+        let is_same = plan.is_done(&state.files) && adopted.is_empty() && !may_differ;
+        is_same.then(|| State {
+            head: tagged.head.clone(),
+            etag: tagged.etag.clone(),
+            ..state.clone()
+        })
+    }
+
+    /// Lays the next state out beside the folder, whole and proven.
+    fn lay_out(
+        &self,
+        tagged: &TaggedHead,
+        tree: &Tree,
+        plan: &Plan,
+        adopted: &BTreeSet<String>,
+        verifies: bool,
+    ) -> Pulled<State> {
+        let place = self.folder.begin_next()?;
+        let laying = Laying {
+            dir: self.folder.path(),
+            next: &place,
+            fetched: &self.folder.fetched(),
+            plan,
+            brought: self.brought(),
+            bytes_max: self.manner.bytes_max,
+            stopping: &self.stopping,
+        };
+        let mut files = laying.lay(&tree.files)?;
+        let is_proven = self.prove(tagged, tree, &place, verifies || plan.carried.is_empty())?;
+        // Much may have been made since it was looked for.
+        let (mut own, adopted_now) = self.survey(tree)?;
+        if adopted_now != *adopted {
+            return Err(Fault::Moved(format!(
+                "{} is changed by somebody else while the next state is laid out",
+                visible_path(self.folder.path())
+            )));
+        }
+        files.extend(laying.lay_gone(&mut own)?);
+        own.files.extend(plan.left.iter().map(PathBuf::from));
+        own.carry(self.folder.path(), &place)?;
+        own::give_modes(self.folder.path(), &place)?;
+        let (source, head) = (self.source.clone(), tagged.head.clone());
+        Ok(State {
+            is_proven,
+            files,
+            carried: own.escaped(),
+            due: self.due(plan),
+            ..State::new(source, head, tagged.etag.clone())
+        })
     }
 
     /// True if the folder holds this head, as far as that can be told without a request.
@@ -336,56 +355,6 @@ impl Pull {
             Ok(true) => Found::AsBrought,
             _ => Found::Otherwise,
         }
-    }
-
-    /// Takes those files for brought that were not, and are as the branch has them.
-    ///
-    /// # Errors
-    /// [`Fault::Lasting`] where others stand in the way: they are never replaced.
-    fn adopt(&self, own: &mut Own, tree: &BTreeMap<String, TreeFile>) -> Pulled<BTreeSet<String>> {
-        let folders: BTreeSet<&str> = tree.keys().flat_map(|path| folders_of(path)).collect();
-        let (mut adopted, mut in_the_way) = (BTreeSet::new(), Vec::new());
-        for path in &own.files {
-            let Some(text) = path.to_str() else {
-                continue;
-            };
-            if let Some(file) = tree.get(text) {
-                let is_same = own::open_file(self.folder.path(), path).and_then(|found| {
-                    let metadata = found.metadata()?;
-                    let is_executable = metadata.permissions().mode() & 0o100 != 0;
-                    let is_same = is_executable == file.is_executable && git_id(found)? == file.id;
-                    Ok(is_same.then_some(metadata.ino()))
-                });
-                if let Ok(Some(inode)) = is_same {
-                    adopted.insert(text.to_owned());
-                    own.carried.insert(path.clone(), inode);
-                } else {
-                    in_the_way.push(text);
-                }
-            } else if folders.contains(text) || folders_of(text).any(|f| tree.contains_key(f)) {
-                in_the_way.push(text);
-            }
-        }
-        let folders = own.folders.iter().filter_map(|folder| folder.to_str());
-        let is_told = |folder: &str, told: &[&str]| {
-            told.iter().any(|path| Path::new(path).starts_with(folder))
-        };
-        for folder in folders.filter(|folder| tree.contains_key(*folder)) {
-            if !is_told(folder, &in_the_way) {
-                in_the_way.push(folder);
-            }
-        }
-        if !in_the_way.is_empty() {
-            return Err(Fault::lasting(format!(
-                "{} holds what was not brought, and stands where the branch has something else: {}; move \
-                 it elsewhere",
-                visible_path(self.folder.path()),
-                named(&in_the_way)
-            )));
-        }
-        own.files
-            .retain(|path| path.to_str().is_none_or(|path| !adopted.contains(path)));
-        Ok(adopted)
     }
 
     fn fetch(
@@ -479,16 +448,4 @@ impl Pull {
         due.changes.extend(mended);
         Some(due)
     }
-}
-
-/// The first of some names.
-pub(super) fn named(names: &[impl AsRef<str>]) -> String {
-    let first = names.iter().take(NAMED_MAX);
-    let mut shown: Vec<_> = first
-        .map(|name| format!("\"{}\"", visible(name.as_ref())))
-        .collect();
-    if names.len() > NAMED_MAX {
-        shown.push(format!("and {} more", names.len() - NAMED_MAX));
-    }
-    shown.join(", ")
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::bring::{Done, Pull, Switched, named};
-use crate::cli::output::{self, counted, visible, visible_path};
+use super::bring::{Done, Pull, Switched};
+use crate::cli::output::{self, counted, named, visible, visible_path};
 use crate::cli::{Result, Streams};
 
 /// How results are told.

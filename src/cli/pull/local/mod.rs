@@ -1,5 +1,6 @@
 //! The folder: what it holds, what is to take its place, and the step in which that happens.
 
+pub(super) mod adopt;
 pub(super) mod folder;
 pub(super) mod lay;
 pub(super) mod own;
