@@ -1,9 +1,11 @@
 //! Whether a store takes changes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::base::threads::lock;
 
 /// Whether a store takes changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Trouble {
     }
 
     fn met(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.met)
     }
 }
 

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::access::error::Refusal;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::base::limits::{REFUSALS_AUDITED_DAY_MAX, REFUSALS_AUDITED_MINUTE_MAX};
+use crate::base::threads::lock;
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
@@ -83,7 +84,7 @@ impl Refusals {
         request: impl fmt::Display,
     ) {
         let left_out = {
-            let mut budgets = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut budgets = lock(&self.budgets);
             let is_known = refusal.account.is_some();
             budgets[refused as usize][usize::from(is_known)].take(self.clock.uptime_ms())
         };

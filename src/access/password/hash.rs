@@ -1,11 +1,13 @@
 //! The only form in which passwords are kept, and the memory in which they are hashed.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use serde::{Deserialize, Serialize};
+
+use crate::base::threads::lock;
 
 /// Memory of one hashing, in KiB: the least that OWASP names beside two passes. No stored hash may ask
 /// for more: a damaged record must not take the machine down.
@@ -47,7 +49,7 @@ impl HashingMemory {
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Vec<Block>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

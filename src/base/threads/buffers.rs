@@ -3,10 +3,11 @@
 //! Of what each of hundreds of threads has freed, an allocator keeps a part for that thread.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 
+use super::lock;
 use super::turns::Turns;
 
 /// Where such buffers come from.
@@ -62,7 +63,7 @@ impl Buffers {
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.spare)
     }
 }
 

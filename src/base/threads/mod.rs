@@ -2,7 +2,9 @@
 
 pub mod buffers;
 pub mod joined;
+mod lock;
 mod may_block;
 pub mod turns;
 
+pub use lock::lock;
 pub use may_block::may_block;

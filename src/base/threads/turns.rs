@@ -2,6 +2,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::lock;
+
 /// Turns, of which so many may be taken at once. A thread that takes a second one can wait for itself.
 #[derive(Debug)]
 pub struct Turns {
@@ -33,7 +35,7 @@ impl Turns {
     }
 
     fn taken(&self) -> MutexGuard<'_, usize> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 }
 

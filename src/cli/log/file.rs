@@ -4,9 +4,11 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{self, Path};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{Access, OFlags, access};
+
+use crate::base::threads::lock;
 
 /// The mode of a new file: the group reads, so that a collector of logs needs no more.
 const MODE: u32 = 0o640;
@@ -80,13 +82,13 @@ impl Replaceable {
 impl Replacement {
     /// What is written from now on goes into this file.
     pub(super) fn put(&self, file: File) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        *lock(&self.0) = Some(file);
     }
 }
 
 impl Write for Replaceable {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let next = self.next.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = lock(&self.next.0);
         if let Some(file) = { next }.take() {
             self.file = file;
         }

@@ -21,6 +21,7 @@ use tokio_rustls::rustls::{
 };
 
 use crate::base::clock::{Clock, DAY_S, Timestamp};
+use crate::base::threads::lock;
 use crate::cli::settings::Told;
 use crate::cli::{Error, Result};
 
@@ -220,7 +221,7 @@ impl Certificate {
     }
 
     fn watched(&self) -> std::sync::MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.watched)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Figures that cost too much for every scrape: counted in the background, once a minute.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::access::{Census, Gate};
 use crate::base::threads::joined::Joined;
+use crate::base::threads::lock;
 use crate::cli::{Error, Result};
 #[cfg(feature = "fleet")]
 use crate::store::collection::Collectable as _;
@@ -39,14 +40,11 @@ pub(super) struct Counted {
 impl Samples {
     /// The last counts.
     pub(super) fn last(&self) -> Counted {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.0).clone()
     }
 
     fn keep(&self, keep: impl FnOnce(&mut Counted)) {
-        keep(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        keep(&mut lock(&self.0));
     }
 }
 

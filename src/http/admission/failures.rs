@@ -1,11 +1,12 @@
 //! Failures, counted by who failed, so that guessing takes long.
 
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use quick_cache::unsync::Cache;
 
 use crate::base::limits::FAILED_CLIENTS_KEPT;
+use crate::base::threads::lock;
 
 /// In this time, in milliseconds, all that was counted is forgiven.
 const MINUTE_MS: i64 = 60_000;
@@ -68,9 +69,7 @@ impl Failures {
     }
 
     fn table(&self) -> MutexGuard<'_, Cache<u64, i64>> {
-        self.clean_at_ms
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.clean_at_ms)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who may try to log in, and when.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use quick_cache::unsync::Cache;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -12,6 +12,7 @@ use super::{permit, places};
 use crate::base::limits::{
     FAILED_CLIENTS_KEPT, LOGINS_KEPT_FOR_KNOWN_PART, WRONG_LOGINS_SITE_FACTOR,
 };
+use crate::base::threads::lock;
 use crate::http::settings::Limits;
 
 /// Why a login waits that is not wrong yet.
@@ -146,18 +147,12 @@ impl Logins {
     pub(in crate::http) fn succeeded(&self, account: &str, client: ClientNetwork, now_ms: i64) {
         self.right.add(&account, now_ms);
         self.of_pair.forgive(&(account, client));
-        let mut succeeded = self
-            .succeeded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut succeeded = lock(&self.succeeded);
         succeeded.insert((account.to_owned(), client), ());
     }
 
     fn has_succeeded(&self, account: &str, client: ClientNetwork) -> bool {
-        let succeeded = self
-            .succeeded
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let succeeded = lock(&self.succeeded);
         succeeded.get(&(account.to_owned(), client)).is_some()
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::access::Refusal;
+use crate::base::threads::lock;
 use crate::http::error::Error;
 
 /// Something that there is a bounded amount of, and of which each holder has a bounded share at most.
@@ -73,7 +74,7 @@ impl<H: Copy + Eq + Hash> Quota<H> {
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken<H>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Proxies that nobody told the service of: all who come through one have its address, and share what one client may.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hyper::HeaderMap;
 
 use crate::base::limits::UNKNOWN_PROXIES_TOLD_MAX;
+use crate::base::threads::lock;
 use crate::http::request::client::{Peer, X_FORWARDED_FOR};
 
 /// The addresses that the log was told of.
@@ -33,7 +34,7 @@ impl UnknownProxies {
     }
 
     fn is_new(&self, address: IpAddr) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = lock(&self.0);
         let is_new = told.len() < UNKNOWN_PROXIES_TOLD_MAX && !told.contains(&address);
         if is_new {
             told.push(address);

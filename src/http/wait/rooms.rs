@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::beside;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::WOKEN_AT_ONCE;
+use crate::base::threads::lock;
 use crate::http::error::Error;
 use crate::repo::{Changed, Project, Watch};
 
@@ -228,7 +229,7 @@ impl Rooms {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,13 +3,14 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::break_off::BreakOff;
 use super::room::Room;
+use crate::base::threads::lock;
 
 /// Most bytes that are read ahead. Of a client that has sent more it is not known whether it is still there.
 const EARLY_BYTES_MAX: usize = 1024;
@@ -53,7 +54,7 @@ impl<S> EarlyReader<S> {
     }
 
     fn early(&self) -> MutexGuard<'_, Early<S>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The keys of a role: those of before are used while they are good and no others are given.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -10,6 +10,7 @@ use object_store::aws::{AwsCredential, AwsCredentialProvider};
 use tokio::time::{Instant, timeout};
 
 use super::client::silence;
+use crate::base::threads::lock;
 
 /// How long keys are taken to be good, from when they were given last: `object_store` asks for others so long before
 /// their end. Of a source whose keys end sooner when they are given, they are used too long; the bucket refuses them.
@@ -98,7 +99,7 @@ impl RoleKeys {
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Last>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.last)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -20,6 +20,7 @@ use super::row::{signed, unsigned};
 use super::server::Server;
 use crate::base::limits::CHANGES_READ_MAX;
 use crate::base::reads::Reads;
+use crate::base::threads::lock;
 use crate::store::remote::repeated::Repeated;
 use crate::store::{Result, StoreError, Version};
 
@@ -330,7 +331,7 @@ impl Changes {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 

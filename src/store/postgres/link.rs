@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use super::failure::{Meaning, failure, meaning_of, unfit};
 use super::server::{Connection, Primary, SETTINGS, Server, Started};
+use crate::base::threads::lock;
 use crate::store::{Result, StoreError};
 
 /// How long is waited for a connection.
@@ -285,21 +286,12 @@ impl Session {
         sql: &'static str,
         params: Params<'_>,
     ) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
-        let known = {
-            let statements = self.statements.lock();
-            statements
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(sql)
-                .cloned()
-        };
+        let known = lock(&self.statements).get(sql).cloned();
         let statement = if let Some(known) = known {
             known
         } else {
             let new = self.client.prepare(sql).await?;
-            let mut statements = self
-                .statements
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut statements = lock(&self.statements);
             statements.insert(sql, new.clone());
             new
         };
@@ -323,7 +315,7 @@ impl Session {
     }
 
     fn heard(&self) -> MutexGuard<'_, Instant> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.heard)
     }
 
     /// Takes what the server has warned of until now for what it is: not about the next statement.

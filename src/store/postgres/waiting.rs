@@ -3,13 +3,14 @@
 //! Each holds a thread and a place of its caller. A lock on a table would hold all places until the server gives up
 //! each statement, and who needs nothing of the database would wait behind those that get nothing.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
 use crate::base::limits::READS_WAITING_MAX;
+use crate::base::threads::lock;
 use crate::store::{Result, StoreError};
 
 /// After so long without an answer to any read the database counts as silent: longer than it takes to have one from
@@ -80,7 +81,7 @@ impl WaitingReads {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Large folders, which memory may not keep, shared by all who hold them at the same time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::base::may_block;
+use crate::base::threads::lock;
 use crate::store::Record;
 use crate::store::records::Folder;
 
@@ -127,10 +128,6 @@ impl Drop for Reader<'_> {
         drop(state);
         self.reading.ended.notify_all();
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Warnings that would be told again and again for as long as something lasts.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::base::threads::lock;
 
 /// After so long the same is told again.
 const AGAIN_AFTER: Duration = Duration::from_mins(1);
@@ -32,7 +34,7 @@ impl Repeated {
     }
 
     fn told(&self) -> MutexGuard<'_, Vec<(String, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt};
@@ -14,6 +14,7 @@ use rusqlite::Connection;
 
 use super::schema;
 use crate::base::may_block;
+use crate::base::threads::lock;
 use crate::store::{Result, Version};
 
 /// How long a write of another process may go unnoticed. A process beside the daemon waits as long
@@ -106,7 +107,7 @@ impl ExternalWrites {
         if !is_known() {
             // Another thread that holds it may have looked before what we must find, and be kept from its core
             // since.
-            let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut watch = lock(&self.watch);
             if !is_known() {
                 let now = self.began.elapsed();
                 let data_version = data_version(&watch.db)?;
@@ -171,7 +172,7 @@ impl ExternalWrites {
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.runs)
     }
 
     /// Observes the version before a commit of this process, within its transaction: nobody else writes until it ends.

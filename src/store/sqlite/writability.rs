@@ -6,13 +6,14 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use rusqlite::{ErrorCode, ffi};
 
 use super::data_folder::{Folder, private_options};
 use super::failure::failure_of;
 use super::room::free::FreeRoom;
+use crate::base::threads::lock;
 use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError, Writes};
 
@@ -381,7 +382,7 @@ impl Writability {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

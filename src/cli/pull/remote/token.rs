@@ -4,8 +4,9 @@ use std::env;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::base::threads::lock;
 use crate::cli::{Error, Result};
 
 /// The variable that has the token where no file is named.
@@ -46,14 +47,14 @@ impl Token {
 
     /// Its text, for the header that carries it.
     pub(in crate::cli::pull) fn text(&self) -> Arc<str> {
-        Arc::clone(&self.text.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&lock(&self.text))
     }
 
     /// Reads its file again, as after a rotation; a file that cannot be read now changes nothing. True if
     /// the token is another than this one.
     pub(in crate::cli::pull) fn renew(&self, than: &str) -> bool {
         if let Some(Ok(text)) = self.file.as_deref().map(read_file) {
-            *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+            *lock(&self.text) = text;
         }
         *self.text() != *than
     }

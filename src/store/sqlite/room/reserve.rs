@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use super::super::data_folder::{Folder, private_options};
 use super::free::at_most_bytes;
 use crate::base::limits::{RESERVE_BYTES, RESERVE_TO_COPY_BYTES};
+use crate::base::threads::lock;
 use crate::store::StoreError;
 
 /// Bytes by which the file grows and shrinks.
@@ -162,7 +163,7 @@ impl Reserve {
     }
 
     fn users(&self) -> MutexGuard<'_, u32> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.users)
     }
 }
 
