@@ -60,7 +60,7 @@ pub type Observe = Box<dyn FnOnce(&Result<Version>) + Send + Sync>;
 pub type ForeignSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Which records a scan wants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Scan<'a> {
     /// Only keys that start with this.
     pub prefix: &'a str,
@@ -90,6 +90,23 @@ impl<'a> Scan<'a> {
             keys_only: false,
         }
     }
+
+    /// The bytes that its keys are not before, and those that they are all before. Keys compare by their bytes.
+    fn bounds(&self) -> (Vec<u8>, Vec<u8>) {
+        let from = self.prefix.as_bytes().to_vec();
+        let to = prefix_end(self.prefix);
+        match self.after.map(str::as_bytes) {
+            Some(after) if self.descending => (from, to.min(after.to_vec())),
+            // The first text beyond `after` ends in a zero.
+            Some(after) => (from.max([after, &[0]].concat()), to),
+            None => (from, to),
+        }
+    }
+}
+
+/// What comes behind every text that starts with this: no text holds the byte 0xff.
+fn prefix_end(prefix: &str) -> Vec<u8> {
+    [prefix.as_bytes(), &[0xff]].concat()
 }
 
 /// An object as it lies in the store.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::iter;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -184,6 +185,31 @@ impl dyn Store + '_ {
         Ok(self.scan(first)?.is_empty())
     }
 
+    /// The records of a scan, at most its limit at a time. An error ends it.
+    ///
+    /// # Limits
+    /// Memory for one page: all of them might not fit.
+    pub fn pages<'a>(
+        &'a self,
+        scan: Scan<'a>,
+    ) -> impl Iterator<Item = Result<Vec<Arc<Record>>>> + 'a {
+        let mut after = scan.after.map(str::to_owned);
+        let mut is_over = false;
+        iter::from_fn(move || {
+            if is_over {
+                return None;
+            }
+            let page = self.scan(Scan {
+                after: after.as_deref(),
+                ..scan
+            });
+            let last = page.as_ref().ok().and_then(|page| page.last());
+            after = last.map(|last| last.key.clone());
+            is_over = page.as_ref().map_or(true, |page| page.len() < scan.limit);
+            (page.is_err() || after.is_some()).then_some(page)
+        })
+    }
+
     /// Commits what `prepare` makes. When a record has changed since it was read, `prepare` is called
     /// again.
     ///
@@ -219,6 +245,39 @@ impl dyn Store + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn pages_are_all_of_a_scan_in_its_order() {
+        let store = MemoryStore::default();
+        let mut batch = Batch::default();
+        for key in ["a/1", "a/2", "a/3", "a/4", "b/1"] {
+            batch.write(key.to_owned(), Expect::Absent, &0);
+        }
+        store.commit(batch).unwrap();
+        let store: &dyn Store = &store;
+        let pages = |scan| -> Vec<String> {
+            let keys = |page: Vec<Arc<Record>>| {
+                let keys: Vec<_> = page.iter().map(|record| record.key.as_str()).collect();
+                keys.join(" ")
+            };
+            store.pages(scan).map(|page| keys(page.unwrap())).collect()
+        };
+        let scan = |limit| Scan {
+            limit,
+            ..Scan::prefix("a/")
+        };
+        assert_eq!(pages(scan(2)), ["a/1 a/2", "a/3 a/4"]);
+        assert_eq!(pages(scan(3)), ["a/1 a/2 a/3", "a/4"]);
+        assert_eq!(pages(scan(usize::MAX)), ["a/1 a/2 a/3 a/4"]);
+        let back = Scan {
+            after: Some("a/4"),
+            descending: true,
+            ..scan(2)
+        };
+        assert_eq!(pages(back), ["a/3 a/2", "a/1"]);
+        assert!(pages(Scan::prefix("c/")).is_empty());
+    }
 
     #[test]
     fn a_value_is_decoded_once_and_damage_names_the_key() {

@@ -208,11 +208,11 @@ fn scans_agree_with_a_sorted_map(store: &dyn Store) {
                         leaves_out_damaged: false,
                         keys_only: false,
                     };
-                    let found = store.scan(scan.clone()).unwrap();
+                    let found = store.scan(scan).unwrap();
                     assert!(found.iter().all(|record| record.value == record.key));
                     let bare = Scan {
                         keys_only: true,
-                        ..scan.clone()
+                        ..scan
                     };
                     let bare = store.scan(bare).unwrap();
                     assert!(bare.iter().all(|record| record.value.is_empty()));

@@ -59,20 +59,14 @@ impl Gate {
         prefix: &str,
         mut look: impl FnMut(&T),
     ) -> Result<()> {
-        let mut last: Option<String> = None;
-        loop {
-            let page = self.projects.store().scan(Scan {
-                after: last.as_deref(),
-                limit: PAGE,
-                ..Scan::prefix(prefix)
-            })?;
-            for record in &page {
+        for page in self.projects.store().pages(Scan {
+            limit: PAGE,
+            ..Scan::prefix(prefix)
+        }) {
+            for record in page? {
                 look(&*record.decode::<T>()?.value);
             }
-            match page.last() {
-                Some(record) if page.len() == PAGE => last = Some(record.key.clone()),
-                _ => return Ok(()),
-            }
         }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::cli::Result;
 use crate::store::inspection::Inspectable;
-use crate::store::{Record, Scan, StoreError};
+use crate::store::{Record, Scan, Store, StoreError};
 
 /// Records that are asked for at once.
 const RECORDS_AT_ONCE: usize = 1000;
@@ -48,13 +48,12 @@ fn each(
     findings: &mut Vec<String>,
     take: &mut dyn FnMut(&Record) -> std::result::Result<(), String>,
 ) -> Result<()> {
+    let records: &dyn Store = store;
     let mut last: Option<Arc<Record>> = None;
-    loop {
-        let some = store.scan(Scan {
-            after: last.as_ref().map(|last| last.key.as_str()),
-            limit: RECORDS_AT_ONCE,
-            ..Scan::prefix(prefix)
-        });
+    for some in records.pages(Scan {
+        limit: RECORDS_AT_ONCE,
+        ..Scan::prefix(prefix)
+    }) {
         let some = match some {
             Ok(some) => some,
             Err(
@@ -77,11 +76,9 @@ fn each(
         for record in &some {
             findings.extend(take(record).err());
         }
-        if some.len() < RECORDS_AT_ONCE {
-            return Ok(());
-        }
         last = some.last().cloned();
     }
+    Ok(())
 }
 
 /// The records under a prefix, behind this key, that a walk over all records meets: for where the way to

@@ -17,20 +17,15 @@ pub(super) fn remove_gone<S: Collectable>(
     store: &S,
     collection: &S::Collection<'_>,
 ) -> Result<u64> {
+    let as_store: &dyn Store = store;
     let mut removed = 0;
     for prefix in [key::DIGESTS, key::COMMITS] {
-        let mut after = None;
-        loop {
-            let scan = Scan {
-                after: after.as_deref(),
-                limit: READ_AT_ONCE,
-                leaves_out_damaged: true,
-                ..Scan::prefix(prefix)
-            };
-            let records = store.scan(scan)?;
-            let Some(last) = records.last() else { break };
-            after = Some(last.key.clone());
-            removed += remove(over, store, collection, &records)?;
+        for records in as_store.pages(Scan {
+            limit: READ_AT_ONCE,
+            leaves_out_damaged: true,
+            ..Scan::prefix(prefix)
+        }) {
+            removed += remove(over, store, collection, &records?)?;
         }
     }
     Ok(removed)

@@ -19,7 +19,7 @@ use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
 use crate::repo::{Branch, Error, Missing, Project, Result, audit};
 use crate::store::collection::{Collectable, Need, Pace};
-use crate::store::{Batch, Expect, Record, Scan, StoreError, Versioned};
+use crate::store::{self, Batch, Expect, Record, Scan, StoreError, Versioned};
 
 /// Snapshots read at once.
 const READ_AT_ONCE: usize = 1000;
@@ -166,9 +166,9 @@ impl Branch {
             .saturating_add(1)
             .min(last);
         let mut old = Vec::new();
-        let mut records = self.snapshots_after(None)?;
-        while let Some(newest) = records.last() {
-            for record in &records {
+        let prefix = key::snapshots(self.number);
+        for records in self.snapshots_after(&prefix, None) {
+            for record in records? {
                 let snapshot = record.decode::<SnapshotRecord>()?;
                 let is_young = |at: Timestamp| retention.days > 0 && at >= young;
                 let SnapshotRecord {
@@ -186,20 +186,21 @@ impl Branch {
                     manifest: snapshot.value.manifest,
                 });
             }
-            records = self.snapshots_after(Some(&newest.key))?;
         }
         Ok(old)
     }
 
-    /// The records of the snapshots behind this key, from the oldest on: [`READ_AT_ONCE`] at most. All of a
-    /// branch might not fit into memory.
-    fn snapshots_after(&self, after: Option<&str>) -> Result<Vec<Arc<Record>>> {
-        let records = self.project.projects.store().scan(Scan {
+    /// The records of the snapshots behind this key, from the oldest on, [`READ_AT_ONCE`] at a time.
+    fn snapshots_after<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a str>,
+    ) -> impl Iterator<Item = store::Result<Vec<Arc<Record>>>> + 'a {
+        self.project.projects.store().pages(Scan {
             after,
             limit: READ_AT_ONCE,
-            ..Scan::prefix(&key::snapshots(self.number))
-        });
-        Ok(records?)
+            ..Scan::prefix(prefix)
+        })
     }
 
     /// The states that are still kept when these are gone.
@@ -207,12 +208,12 @@ impl Branch {
         let mut kept = HashSet::from([self.record.manifest]);
         let parent = self.record.last.as_ref().and_then(|last| last.parent);
         kept.extend(parent.map(|parent| parent.manifest));
-        let mut records = self.snapshots_after(old.last().map(|last| last.key.as_str()))?;
-        while let Some(newest) = records.last() {
-            for record in &records {
+        let prefix = key::snapshots(self.number);
+        let last_old = old.last().map(|last| last.key.as_str());
+        for records in self.snapshots_after(&prefix, last_old) {
+            for record in records? {
                 kept.insert(record.decode::<SnapshotRecord>()?.value.manifest);
             }
-            records = self.snapshots_after(Some(&newest.key))?;
         }
         Ok(kept)
     }

@@ -287,25 +287,19 @@ impl<'a> Sweep<'a> {
         prefix: &str,
         act: &mut dyn FnMut(&mut Self, &Record) -> Done<()>,
     ) -> Done<()> {
-        let mut after: Option<String> = None;
-        loop {
-            let records = self.store.scan(Scan {
-                after: after.as_deref(),
-                limit: FORGOTTEN_RECORDS_PER_COMMIT,
-                keys_only: true,
-                ..Scan::prefix(prefix)
-            })?;
-            let Some(last) = records.last() else {
-                return Ok(());
-            };
-            after = Some(last.key.clone());
-            for record in &records {
+        for records in self.store.pages(Scan {
+            limit: FORGOTTEN_RECORDS_PER_COMMIT,
+            keys_only: true,
+            ..Scan::prefix(prefix)
+        }) {
+            for record in records? {
                 if self.ended {
                     return Ok(());
                 }
-                act(self, record)?;
+                act(self, &record)?;
             }
         }
+        Ok(())
     }
 
     /// Commits what is left; true if nothing was left out.

@@ -144,26 +144,19 @@ impl Projects {
         T: DeserializeOwned + Send + Sync + 'static,
         E: From<Error>,
     {
-        let mut after: Option<String> = None;
-        loop {
-            let records = self.store().scan(Scan {
-                after: after.as_deref(),
-                limit: FORGOTTEN_RECORDS_PER_COMMIT,
-                leaves_out_damaged: true,
-                ..Scan::prefix(prefix)
-            });
-            let records = records.map_err(Error::from)?;
-            let Some(last) = records.last() else {
-                return Ok(());
-            };
-            after = Some(last.key.clone());
-            for record in &records {
+        for records in self.store().pages(Scan {
+            limit: FORGOTTEN_RECORDS_PER_COMMIT,
+            leaves_out_damaged: true,
+            ..Scan::prefix(prefix)
+        }) {
+            for record in records.map_err(Error::from)? {
                 let kept = record.decode_sound::<DeletedRecord<T>>();
                 if let Some(kept) = kept.filter(|kept| !kept.value.forgetting) {
-                    act(record, &kept.value)?;
+                    act(&record, &kept.value)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// What has this id.

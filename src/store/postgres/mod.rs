@@ -317,15 +317,7 @@ impl Store for PostgresStore {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        // No text holds the byte 0xff: it ends what the prefix covers.
-        let mut from = scan.prefix.as_bytes().to_vec();
-        let mut to = [scan.prefix.as_bytes(), &[0xff]].concat();
-        match scan.after.map(str::as_bytes) {
-            Some(after) if scan.descending => to = to.min(after.to_vec()),
-            // The first text beyond `after` ends in a zero.
-            Some(after) => from = from.max([after, &[0]].concat()),
-            None => {}
-        }
+        let (from, to) = scan.bounds();
         let sql = match (scan.keys_only, scan.descending) {
             (false, false) => {
                 "SELECT key, version, value FROM siteconf.record

@@ -199,7 +199,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
-        let (found, _) = self.read(None, || self.store.scan(scan.clone()))?;
+        let (found, _) = self.read(None, || self.store.scan(scan))?;
         Ok(found)
     }
 

@@ -7,7 +7,7 @@ use crate::cli::Result;
 use crate::object::key;
 use crate::store;
 use crate::store::inspection::Inspectable;
-use crate::store::{Record, Scan, StoreError, Version};
+use crate::store::{Record, Scan, Store, StoreError, Version};
 
 /// Keys that are asked for at once.
 const KEYS_AT_ONCE: usize = 1000;
@@ -84,24 +84,19 @@ impl Orphans {
 
     /// Looks which owners have a record under a prefix, damaged or not. False if that cannot be told.
     fn look_under(&mut self, prefix: &str, store: &dyn Inspectable) -> Result<bool> {
-        let mut after: Option<String> = None;
-        loop {
-            let some = readable(store.scan(Scan {
-                after: after.as_deref(),
-                limit: KEYS_AT_ONCE,
-                keys_only: true,
-                ..Scan::prefix(prefix)
-            }))?;
-            let Some(some) = some else {
+        let store: &dyn Store = store;
+        for some in store.pages(Scan {
+            limit: KEYS_AT_ONCE,
+            keys_only: true,
+            ..Scan::prefix(prefix)
+        }) {
+            let Some(some) = readable(some)? else {
                 return Ok(false);
             };
-            let Some(last) = some.last() else {
-                return Ok(true);
-            };
-            after = Some(last.key.clone());
             let described = some.iter().filter_map(|record| described_by(&record.key));
             self.there.extend(described);
         }
+        Ok(true)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::store::collection::{
     Amount, Collectable, Collection, KeptByCollection, Need, Pace, Space, Swept,
 };
 use crate::store::remote::wait;
-use crate::store::{Batch, Record, Result, Store, StoreError};
+use crate::store::{Batch, Record, Result, Store, StoreError, prefix_end};
 
 /// What the connection of a collection is told.
 pub(super) const SETTINGS: &str = "
@@ -180,7 +180,7 @@ impl Collectable for PostgresStore {
         })?;
         for prefix in prefixes {
             let mut after = prefix.as_bytes().to_vec();
-            let beyond = [prefix.as_bytes(), &[0xff]].concat();
+            let beyond = prefix_end(prefix);
             loop {
                 let (session, from, to) = (Arc::clone(&session), after, beyond.clone());
                 let rows = self.over(async move {

@@ -24,7 +24,7 @@ use crate::base::id::ObjectId;
 use crate::store::collection::{
     self, Amount, Collectable, KeptByCollection, Need, Pace, Space, Swept,
 };
-use crate::store::{Batch, Record, Result, Store, StoreError};
+use crate::store::{Batch, Record, Result, Store, StoreError, prefix_end};
 pub use marks::Marks;
 use state::State;
 
@@ -148,8 +148,7 @@ impl Collectable for SqliteStore {
                  WHERE key >= ?1 AND key < CAST(?2 AS TEXT) ORDER BY key",
             )?;
             for prefix in prefixes {
-                let beyond = [prefix.as_bytes(), &[0xff]].concat();
-                let mut rows = list.query(params![prefix, beyond])?;
+                let mut rows = list.query(params![prefix, prefix_end(prefix)])?;
                 while let Some(row) = rows.next()? {
                     let (key, version) = (row.get(0)?, row.get(1)?);
                     visit(&sound_record(

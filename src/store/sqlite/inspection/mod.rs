@@ -12,7 +12,7 @@ use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{
     Inspectable, LargeFile, NoCollection, ObjectsHeld, Overview, Readable, Refusal, Service,
 };
-use crate::store::{ObjectRow, Record, Result};
+use crate::store::{ObjectRow, Record, Result, prefix_end};
 
 /// Rows of objects that are counted at a time: between two, a service copies its log.
 const COUNTED_AT_ONCE: u32 = 10_000;
@@ -83,13 +83,11 @@ impl Inspectable for SqliteStore {
     }
 
     fn count_records(&self, prefix: &str) -> Result<u64> {
-        // No text holds the byte 0xff: it ends what the prefix covers.
-        let end = [prefix.as_bytes(), &[0xff]].concat();
         self.read(|db| {
             let mut count = db.prepare_cached(
                 "SELECT count(*) FROM record WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT)",
             )?;
-            Ok(count.query_one((prefix.as_bytes(), end), |row| row.get(0))?)
+            Ok(count.query_one((prefix.as_bytes(), prefix_end(prefix)), |row| row.get(0))?)
         })
     }
 
