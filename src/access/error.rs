@@ -116,6 +116,14 @@ impl Error {
         }
     }
 
+    /// The record of this layer that was not as the commit expected, if that is the error.
+    pub(super) fn conflict(&self) -> Option<&str> {
+        match self {
+            Self::Store(error) => error.conflict(),
+            _ => None,
+        }
+    }
+
     /// Who was refused and why, where somebody was for want of a credential or a right.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {

@@ -10,8 +10,7 @@ use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::store::retry::Attempts;
-use crate::store::{Batch, Folder, Store, StoreError, Versioned};
+use crate::store::{Batch, Folder, Store, Versioned, retry};
 
 /// The records of this layer.
 #[derive(Clone, Debug)]
@@ -88,16 +87,8 @@ impl Records {
     /// Repeats an attempt whose commit found that a record had changed since it was read.
     ///
     /// # Errors
-    /// Those of [`Attempts::lost`].
-    pub(super) fn retry_on_conflict<T>(&self, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut attempts = Attempts::default();
-        loop {
-            match attempt() {
-                Err(Error::Store(StoreError::Conflict { key })) => {
-                    attempts.lost(self.store.as_ref(), &key)?;
-                }
-                outcome => return outcome,
-            }
-        }
+    /// Those of [`retry::Attempts::lost`].
+    pub(super) fn retry_on_conflict<T>(&self, attempt: impl FnMut() -> Result<T>) -> Result<T> {
+        retry::until_committed(self.store.as_ref(), Error::conflict, attempt)
     }
 }

@@ -106,10 +106,7 @@ impl Error {
     /// The record that was not as the commit expected, if that is the error.
     pub(super) fn conflict(&self) -> Option<&str> {
         match self {
-            Self::Store(error) => match &**error {
-                StoreError::Conflict { key } => Some(key),
-                _ => None,
-            },
+            Self::Store(error) => error.conflict(),
             _ => None,
         }
     }

@@ -167,6 +167,14 @@ impl StoreError {
         )
     }
 
+    /// The record that was not as the commit expected, if that is the error.
+    pub fn conflict(&self) -> Option<&str> {
+        match self {
+            Self::Conflict { key } => Some(key),
+            _ => None,
+        }
+    }
+
     /// True if nothing can be read where this was asked, for now or as it is: it says nothing of the thing that
     /// was asked for.
     pub fn is_outage(&self) -> bool {

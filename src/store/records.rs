@@ -8,8 +8,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use super::retry::Attempts;
-use super::{Batch, Expect, Result, Scan, Store, StoreError, Version};
+use super::{Batch, Expect, Result, Scan, Store, StoreError, Version, retry};
 
 /// A mutable value under an ordered key.
 #[derive(Clone)]
@@ -214,21 +213,19 @@ impl dyn Store + '_ {
     /// again.
     ///
     /// # Errors
-    /// Those of [`Attempts::lost`].
+    /// Those of [`retry::Attempts::lost`].
     pub fn commit_prepared<T, E: From<StoreError>>(
         &self,
         mut prepare: impl FnMut(&mut Batch) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let mut attempts = Attempts::default();
-        loop {
+        retry::until_committed(self, StoreError::conflict, || {
             let mut batch = Batch::default();
-            let outcome = prepare(&mut batch)?;
-            match self.commit(batch) {
-                Ok(_) => return Ok(outcome),
-                Err(StoreError::Conflict { key }) => attempts.lost(self, &key)?,
-                Err(other) => return Err(other.into()),
+            match prepare(&mut batch) {
+                Ok(outcome) => self.commit(batch).map(|_| Ok(outcome)),
+                // What it refuses is not repeated.
+                Err(refused) => Ok(Err(refused)),
             }
-        }
+        })?
     }
 
     /// Takes the next number of a counter as part of the batch: of two batches that took the same

@@ -73,6 +73,26 @@ impl Attempts {
     }
 }
 
+/// Calls `attempt`, which reads anew what it goes by, until it ends in anything else than a conflict, of which
+/// `conflict` gives the key.
+///
+/// # Errors
+/// Those of `attempt` and of [`Attempts::lost`].
+pub fn until_committed<T, E: From<StoreError>>(
+    store: &dyn Store,
+    conflict: impl Fn(&E) -> Option<&str>,
+    mut attempt: impl FnMut() -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    let mut attempts = Attempts::default();
+    loop {
+        let outcome = attempt();
+        match outcome.as_ref().err().and_then(&conflict) {
+            Some(key) => attempts.lost(store, key)?,
+            None => return outcome,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,8 +18,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::repo::{Error, Projects, Result, audit};
-use crate::store::retry::Attempts;
-use crate::store::{Batch, Expect, Record, Scan, Store, StoreError};
+use crate::store::{Batch, Expect, Record, Scan, Store, StoreError, retry};
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,14 +180,11 @@ impl Projects {
     /// Removes a marked project with everything in it; true if it was removed to the end.
     fn forget_project(&self, number: u64, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let store = self.store().as_ref();
-        let mut attempts = Attempts::default();
-        loop {
-            match self.sweep_project(number, Sweep::new(store, go_on)) {
-                // A save that began before the deletion has just been made.
-                Err(StoreError::Conflict { key }) => attempts.lost(store, &key)?,
-                done => return Ok(done?),
-            }
-        }
+        // A save that began before the deletion may just have been made.
+        let done = retry::until_committed(store, StoreError::conflict, || {
+            self.sweep_project(number, Sweep::new(store, go_on))
+        });
+        Ok(done?)
     }
 
     fn sweep_project(&self, number: u64, mut sweep: Sweep<'_>) -> Done<bool> {
