@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{fstatfs, syncfs};
 
-use super::{Body, Content, Error, FileView, Listing, Revision};
-use crate::base::digest::byte_count;
-use crate::base::limits::READ_CHUNK_BYTES;
+use super::{Content, Error, FileView, Listing, Revision};
 
 /// Entries of the tree looked up at once.
 const ENTRIES_AT_ONCE: u64 = 1000;
@@ -249,23 +247,11 @@ fn write_file(path: &str, file: &FileView, target: &Path) -> Result<File> {
 }
 
 fn write_content(path: &str, content: &Content, out: &mut File, target: &Path) -> Result<()> {
-    let writing = || ExportError::target("writing", target);
-    let large = match &content.body {
-        Body::Inline(bytes) => return out.write_all(bytes).map_err(writing()),
-        Body::Large(large) => large,
-    };
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    let mut offset = 0;
-    while offset < content.size {
-        let left = usize::try_from(content.size - offset).unwrap_or(usize::MAX);
-        let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
-        large
-            .read_exact_at(piece, offset)
-            .map_err(|e| unread(path, e.to_string()))?;
-        out.write_all(piece).map_err(writing())?;
-        offset += byte_count(piece);
-    }
-    Ok(())
+    let unreadable = |e: io::Error| unread(path, e.to_string());
+    content.body.each_piece(content.size, unreadable, |piece| {
+        let writing = ExportError::target("writing", target);
+        out.write_all(piece).map_err(writing)
+    })
 }
 
 fn unread(path: &str, reason: String) -> ExportError {

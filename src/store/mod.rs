@@ -37,7 +37,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 
+use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
+use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::reads::Reads;
 use crate::base::tally::CacheUse;
 
@@ -129,6 +131,34 @@ pub enum Body {
     Inline(Bytes),
     /// Read in pieces.
     Large(Arc<dyn LargeBody>),
+}
+
+impl Body {
+    /// Calls `take` with all bytes of a body of this size, in order, some at a time; what cannot be read becomes
+    /// the error that `unreadable` gives.
+    pub fn each_piece<E>(
+        &self,
+        size: u64,
+        unreadable: impl FnOnce(io::Error) -> E,
+        mut take: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let large = match self {
+            Self::Inline(bytes) => return take(bytes),
+            Self::Large(large) => large,
+        };
+        let mut chunk = vec![0; READ_CHUNK_BYTES];
+        let mut offset = 0;
+        while offset < size {
+            let left = usize::try_from(size - offset).unwrap_or(usize::MAX);
+            let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
+            if let Err(error) = large.read_exact_at(piece, offset) {
+                return Err(unreadable(error));
+            }
+            take(piece)?;
+            offset += byte_count(piece);
+        }
+        Ok(())
+    }
 }
 
 /// A body too large for memory.

@@ -11,9 +11,7 @@ use super::verified_body::{VerifiedBody, VerifiedPieces};
 use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
-use crate::base::limits::{
-    BLOB_CACHE_BYTES, INLINE_BYTES_MAX, OUTBOARD_CACHE_BYTES, READ_CHUNK_BYTES,
-};
+use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, OUTBOARD_CACHE_BYTES};
 use crate::base::may_block;
 use crate::base::outboard::{Outboard, PIECE_BYTES, PieceHasher};
 use crate::base::tally::CacheUse;
@@ -242,22 +240,11 @@ impl Objects {
 /// The id that the bytes of a stored body of any size have, and the hashes of its pieces.
 fn large_body_id(stored: &StoredObject) -> io::Result<(BlobId, Outboard)> {
     let mut hasher = PieceHasher::default();
-    match &stored.body {
-        Body::Inline(bytes) => {
-            hasher.update(bytes);
-        }
-        Body::Large(large) => {
-            let mut chunk = vec![0; READ_CHUNK_BYTES];
-            let mut offset = 0;
-            while offset < stored.size {
-                let left = stored.size - offset;
-                let take = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
-                large.read_exact_at(&mut chunk[..take], offset)?;
-                hasher.update(&chunk[..take]);
-                offset += byte_count(&chunk[..take]);
-            }
-        }
-    }
+    let as_it_is = |error| error;
+    stored.body.each_piece(stored.size, as_it_is, |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
     Ok(hasher.finish())
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::report;
-use super::shown::{Says, each_piece, fault_of, read};
+use super::shown::{Says, fault_of, read};
 use crate::base::digest::BodyHasher;
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::opened::Opened;
@@ -47,7 +47,7 @@ pub(super) fn write_raw(opened: &Opened, id: &str, streams: &mut Streams<'_>) ->
 fn write_bytes(id: ObjectId, stored: &StoredObject, out: &mut dyn Write) -> Result<Option<String>> {
     let unreadable = |e| Error::Failed(format!("reading the object: {e}"));
     let mut hasher = BodyHasher::new(stored.size);
-    each_piece(stored, unreadable, |piece| {
+    stored.body.each_piece(stored.size, unreadable, |piece| {
         hasher.update(piece);
         Ok(out.write_all(piece)?)
     })?;

@@ -4,9 +4,8 @@ use std::io;
 
 use serde::Serialize;
 
-use crate::base::digest::{BodyDigests, BodyHasher, byte_count, object_id};
+use crate::base::digest::{BodyDigests, BodyHasher, object_id};
 use crate::base::id::{GitId, Kind, Md5, NodeId, ObjectId, Sha256};
-use crate::base::limits::READ_CHUNK_BYTES;
 use crate::cli::file::shown::File;
 use crate::cli::output::visible;
 use crate::object::manifest::Manifest;
@@ -212,33 +211,9 @@ pub(super) fn fault_of(
 pub(super) fn digests_of(stored: &StoredObject) -> io::Result<BodyDigests> {
     let mut hasher = BodyHasher::new(stored.size);
     let as_it_is = |error| error;
-    each_piece(stored, as_it_is, |piece| {
+    stored.body.each_piece(stored.size, as_it_is, |piece| {
         hasher.update(piece);
         Ok(())
     })?;
     Ok(hasher.finish())
-}
-
-/// Calls with all bytes of a stored object, in order; what cannot be read becomes this error.
-pub(super) fn each_piece<E>(
-    stored: &StoredObject,
-    unreadable: impl FnOnce(io::Error) -> E,
-    mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
-    let large = match &stored.body {
-        Body::Inline(bytes) => return take(bytes),
-        Body::Large(large) => large,
-    };
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    let mut offset = 0;
-    while offset < stored.size {
-        let left = usize::try_from(stored.size - offset).unwrap_or(usize::MAX);
-        let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
-        if let Err(error) = large.read_exact_at(piece, offset) {
-            return Err(unreadable(error));
-        }
-        take(piece)?;
-        offset += byte_count(piece);
-    }
-    Ok(())
 }

@@ -1,16 +1,11 @@
 //! A file's bytes.
 
-use std::io;
-
 use super::args::Cat;
 use super::nothing_at;
-use crate::base::digest::byte_count;
-use crate::base::limits::READ_CHUNK_BYTES;
 use crate::cli::opened::Opened;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{Body, Content};
 
 /// `cat`. The bytes go out as they are, also to a terminal.
 pub(in crate::cli) fn write(wish: &Cat, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
@@ -30,26 +25,10 @@ pub(in crate::cli) fn write(wish: &Cat, opened: &Opened, streams: &mut Streams<'
         }
         found => found?,
     };
-    each_piece(&file.content()?, |piece| {
+    let content = file.content()?;
+    let unreadable = |e| Error::Failed(format!("reading the file: {e}"));
+    // None is wrong: each piece is held against its hash before.
+    content.body.each_piece(content.size, unreadable, |piece| {
         Ok(streams.out.write_all(piece)?)
     })
-}
-
-/// Calls with all bytes of a file, in order. None is wrong: each piece is held against its hash before.
-fn each_piece(content: &Content, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let large = match &content.body {
-        Body::Inline(bytes) => return take(bytes),
-        Body::Large(large) => large,
-    };
-    let failed = |e: io::Error| Error::Failed(format!("reading the file: {e}"));
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    let mut offset = 0;
-    while offset < content.size {
-        let left = usize::try_from(content.size - offset).unwrap_or(usize::MAX);
-        let piece = &mut chunk[..left.min(READ_CHUNK_BYTES)];
-        large.read_exact_at(piece, offset).map_err(failed)?;
-        take(piece)?;
-        offset += byte_count(piece);
-    }
-    Ok(())
 }
