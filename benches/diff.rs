@@ -35,7 +35,7 @@ fn comparing(criterion: &mut Criterion) {
         };
         let after = bench
             .project
-            .batch(&name, (0..changes).map(update).collect())
+            .batch(&name, (0..changes).map(update).collect(), &Condition::None)
             .unwrap()
             .revision;
         let expected = usize::try_from(changes).unwrap();

@@ -21,7 +21,7 @@ use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::limits::TREE_SEARCHED_MAX;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::BatchAction;
+use siteconf::repo::{BatchAction, Condition};
 
 const SNAPSHOTS: u64 = 40_000;
 /// Files of the branch with the long history.
@@ -87,7 +87,10 @@ fn history() {
             let file = |seed| bench.file(&body(seed, 64));
             let put = |number, seed| BatchAction::Put(path(number), file(seed), None);
             let actions = vec![put(number, number), put(number + 1, number + 1)];
-            bench.project.batch(&branch, actions).unwrap();
+            bench
+                .project
+                .batch(&branch, actions, &Condition::None)
+                .unwrap();
         } else if number % 100 == 50 {
             bench.save(&branch, &often, body(number, 64));
         } else {

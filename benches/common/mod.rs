@@ -171,7 +171,7 @@ impl Bench {
             let end = files.min(start + FILES_A_BATCH);
             let put = |number| BatchAction::Put(layout.path(number), file.clone(), None);
             self.project
-                .batch(&name, (start..end).map(put).collect())
+                .batch(&name, (start..end).map(put).collect(), &Condition::None)
                 .unwrap();
         }
         assert_eq!(self.project.branch(&name).unwrap().totals().files, files);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::Condition;
 
 use crate::common::{self, Bench, Layout, body, median};
 
@@ -62,7 +63,10 @@ pub(crate) fn measure(files: u64, layout: Layout, runs: usize, mut step: impl Fn
     let rollback = median(runs, || {
         version = version % versions + 1;
         let to = SnapshotVersion::new(version);
-        bench.project.rollback(&branch, to, &[]).unwrap();
+        bench
+            .project
+            .rollback(&branch, to, &[], &Condition::None)
+            .unwrap();
     });
     step(&format!("branch from a revision in {place}"));
     let mut copies = 0;

@@ -2,7 +2,7 @@
 
 use siteconf::access::{Caller, NewToken, Restored, Right};
 use siteconf::base::branch_name::BranchName;
-use siteconf::repo::{self, ProjectWriter};
+use siteconf::repo::{self, Condition, ProjectWriter};
 
 use crate::{World, by_id, id, named, refusal, texts};
 
@@ -58,7 +58,7 @@ fn the_owner_and_root_see_what_is_deleted_and_restore_it_and_nobody_else_does() 
         let writer = ProjectWriter::new(project, "somebody");
         let main = BranchName::parse("main").unwrap();
         writer.create_branch(&main, None).unwrap();
-        writer.delete_branch(&main).unwrap();
+        writer.delete_branch(&main, &Condition::None).unwrap();
     }
     delete(&world, "acme/shop.erp");
     delete(&world, "public/a.erp");

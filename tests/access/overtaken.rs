@@ -212,17 +212,19 @@ fn who_lost_the_right_after_a_change_began_changes_no_branch() {
         }),
         ("roll back", Right::Rollback, |_, writer| {
             let to = SnapshotVersion::parse("v0001").unwrap();
-            writer.rollback(&branch("main"), to, &[]).map(drop)
+            writer
+                .rollback(&branch("main"), to, &[], &Condition::None)
+                .map(drop)
         }),
         ("make a branch", Right::Write, |_, writer| {
             writer.create_branch(&branch("new"), None).map(drop)
         }),
         ("rename a branch", Right::Delete, |_, writer| {
-            let renamed = writer.rename_branch(&branch("main"), &branch("new"));
+            let renamed = writer.rename_branch(&branch("main"), &branch("new"), &Condition::None);
             renamed.map(drop)
         }),
         ("delete a branch", Right::Delete, |_, writer| {
-            writer.delete_branch(&branch("main"))
+            writer.delete_branch(&branch("main"), &Condition::None)
         }),
     ];
     let begin = |overtake: &str| {

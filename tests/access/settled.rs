@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use siteconf::access::{Role, TokenChange, Visit};
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::secret::ServerKey;
-use siteconf::repo::ProjectWriter;
+use siteconf::repo::{Condition, ProjectWriter};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Result, Staging, Store, Version};
 
@@ -85,7 +85,7 @@ fn whatever_takes_rights_away_is_settled_before_its_answer() {
         ),
         (
             "a branch deleted",
-            Box::new(|| writer().delete_branch(&branch).unwrap()),
+            Box::new(|| writer().delete_branch(&branch, &Condition::None).unwrap()),
         ),
         (
             "a project renamed",

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use siteconf::repo::Condition;
 use siteconf::store::sqlite::Folder;
 
 use crate::scene::{Process, assert_sound, branch, number};
@@ -138,7 +139,9 @@ fn what_was_deleted_long_ago_is_forgotten_first() {
         daemon
             .save(&project, name, "b.xml", name.as_bytes())
             .unwrap();
-        project.delete_branch(&branch(name)).unwrap();
+        project
+            .delete_branch(&branch(name), &Condition::None)
+            .unwrap();
     }
     let kept = json_of(root, &["gc", "--json"]);
     assert_eq!(kept["forgotten_branches"], 0);

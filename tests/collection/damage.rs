@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 use siteconf::base::actor::Actor;
-use siteconf::repo::{Collected, Damage, ProjectWriter, Retention};
+use siteconf::repo::{Collected, Condition, Damage, ProjectWriter, Retention};
 use siteconf::store::StoreError;
 
 use crate::scene::{
@@ -31,7 +31,9 @@ fn scene(root: &Path) -> (Process, ProjectWriter) {
         .save(&project, "other", "e", &b"e".repeat(60_000))
         .unwrap();
     daemon.collect();
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     (daemon, project)
 }

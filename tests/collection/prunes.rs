@@ -10,7 +10,9 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Body, Error, ImportFolder, ImportOptions, ProjectWriter, Retention};
+use siteconf::repo::{
+    Body, Condition, Error, ImportFolder, ImportOptions, ProjectWriter, Retention,
+};
 use siteconf::store::Scan;
 
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
@@ -191,7 +193,12 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
             not_found(reference);
         }
         project.resolve(Some("main@v0008")).unwrap();
-        let refused = project.rollback(&branch("main"), SnapshotVersion::new(3), &[]);
+        let refused = project.rollback(
+            &branch("main"),
+            SnapshotVersion::new(3),
+            &[],
+            &Condition::None,
+        );
         assert!(matches!(refused.unwrap_err(), Error::NotFound { .. }));
         let commits: Vec<_> = project.branch(&branch("main")).unwrap().commits().collect();
         let titles: Vec<_> = commits
@@ -351,7 +358,9 @@ fn what_is_deleted_keeps_its_snapshots_until_it_is_forgotten() {
             saved.unwrap();
         }
     }
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     assert_eq!(prune(&daemon, rule(1, 0)), 3);
     daemon.collect();
     let restored = daemon.projects.restore_branch(1, 2, None, &actor).unwrap();
@@ -368,7 +377,9 @@ fn what_is_deleted_keeps_its_snapshots_until_it_is_forgotten() {
     assert_eq!(text("other"), "four of other");
     assert_sound(root.path());
 
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     daemon.projects.forget_deleted(0, &|| true).unwrap();
     assert_eq!(prune(&daemon, rule(1, 0)), 0);
     assert_nothing_left(&daemon, root.path());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Error, ImportFolder, ImportOptions, ProjectWriter};
+use siteconf::repo::{Condition, Error, ImportFolder, ImportOptions, ProjectWriter};
 use siteconf::store::{Batch, Expect, Scan};
 
 use crate::rounds::Rounds;
@@ -104,7 +104,7 @@ fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut StdR
             let to = SnapshotVersion::new(to.saturating_sub(back).max(1));
             let part = (numbers.random_range(0..2) == 0).then(|| crate::scene::path(&at));
             project
-                .rollback(&branch(name), to, part.as_slice())
+                .rollback(&branch(name), to, part.as_slice(), &Condition::None)
                 .map(drop)
         }
         1 => {
@@ -112,17 +112,13 @@ fn save_at_random(process: &Process, project: &ProjectWriter, numbers: &mut StdR
             let from = ["main", "next", "main@v0002"]
                 [usize::try_from(numbers.random_range(0..3)).unwrap()];
             match project.create_branch(&branch(&name), Some(from)) {
-                Ok(_) => project.delete_branch(&branch(&name)),
+                Ok(_) => project.delete_branch(&branch(&name), &Condition::None),
                 Err(Error::Exists { .. }) => Ok(()),
                 Err(error) => Err(error),
             }
         }
         2 => project
-            .delete(
-                &branch(name),
-                &crate::scene::path(&at),
-                siteconf::repo::Condition::None,
-            )
+            .delete(&branch(name), &crate::scene::path(&at), Condition::None)
             .map(drop),
         _ => process
             .save(project, name, &at, &content(numbers.random_range(0..20)))

@@ -55,7 +55,9 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
     );
     assert_eq!(files(root.path()), 2);
 
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     let weights = daemon.projects.weigh(daemon.store(), |_| {}).unwrap();
     let done = daemon.collect();
@@ -92,7 +94,9 @@ fn room_is_given_back_and_row_numbers_are_not_given_again() {
             .unwrap();
     }
     let last = number(root.path(), "SELECT max(seq) FROM object");
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     let done = daemon.collect();
     let space = done.space.unwrap();
@@ -118,7 +122,9 @@ fn the_file_of_the_database_gets_smaller_while_a_service_has_it_open() {
             .save(&project, "other", "a.xml", content.as_bytes())
             .unwrap();
     }
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     let beside = Process::beside(root.path());
     let length = || root.path().join("store.db").metadata().unwrap().len();
@@ -165,7 +171,9 @@ fn a_process_that_knows_what_was_removed_puts_it_again() {
             .save(&theirs, "other", "b.xml", text.as_bytes())
             .unwrap();
     }
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     assert!(beside.collect().removed.objects > 0);
     // The one puts it in a new row, the other finds that.
@@ -211,7 +219,9 @@ fn an_import_under_way_keeps_what_it_put() {
     daemon
         .save(&project, "other", "again.xml", b"again")
         .unwrap();
-    project.delete_branch(&branch("other")).unwrap();
+    project
+        .delete_branch(&branch("other"), &Condition::None)
+        .unwrap();
     forget_deleted(&daemon);
     let folder = siteconf::repo::ImportFolder::open(folder.path(), None).unwrap();
     let options = siteconf::repo::ImportOptions::default();
@@ -297,10 +307,14 @@ fn a_state_that_is_no_longer_kept_does_not_come_back() {
         batch.delete(key, siteconf::store::Expect::Anything);
     }
     beside.projects.store().commit(batch).unwrap();
-    let refused = project.rollback(&branch("main"), second, &[]).unwrap_err();
+    let refused = project
+        .rollback(&branch("main"), second, &[], &Condition::None)
+        .unwrap_err();
     assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
     beside.collect();
-    let refused = project.rollback(&branch("main"), second, &[]).unwrap_err();
+    let refused = project
+        .rollback(&branch("main"), second, &[], &Condition::None)
+        .unwrap_err();
     assert!(matches!(refused, Error::NotFound { .. }), "{refused}");
     let refused = project
         .create_branch(&branch("next"), Some("main@v0002"))

@@ -2,7 +2,7 @@
 
 use siteconf::base::file_path::FilePath;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Check, Revision, Rule};
+use siteconf::repo::{Check, Condition, Revision, Rule};
 
 use crate::common::counting::Passed;
 use crate::common::{Bench, Layout, body};
@@ -88,7 +88,10 @@ fn bytes_that_are_there_already_are_saved_by_records_alone() {
         let to = SnapshotVersion::new(bench.project.branch(&main).unwrap().snapshot_count());
         rows.take();
 
-        let done = bench.project.rollback(&main, to, &[]).unwrap();
+        let done = bench
+            .project
+            .rollback(&main, to, &[], &Condition::None)
+            .unwrap();
         let passed = rows.take();
         assert_eq!((passed.commits, passed.objects), (1, 0), "a rollback");
         assert!(passed.bytes <= RECORDS_BYTES_MAX, "{passed:?}");

@@ -61,17 +61,25 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
         .save(&main, &path("a"), scene.file("1"), none.clone())
         .unwrap();
     let saying = project.clone().saying(Message::parse("why").ok());
-    saying.batch(&main, vec![put("b"), put("c")]).unwrap();
+    saying
+        .batch(&main, vec![put("b"), put("c")], &Condition::None)
+        .unwrap();
     project.delete(&main, &path("b"), none.clone()).unwrap();
-    project.rollback(&main, version(2), &[]).unwrap();
-    project.rollback(&main, version(4), &[path("c")]).unwrap();
+    project
+        .rollback(&main, version(2), &[], &Condition::None)
+        .unwrap();
+    project
+        .rollback(&main, version(4), &[path("c")], &Condition::None)
+        .unwrap();
     project
         .import(&main, &folder, &ImportOptions::default(), |_| {})
         .unwrap();
     project
         .create_branch(&branch("next"), Some("main@v0003"))
         .unwrap();
-    project.delete_branch(&branch("next")).unwrap();
+    project
+        .delete_branch(&branch("next"), &Condition::None)
+        .unwrap();
 
     // Refused: nothing is told.
     project.delete(&main, &path("absent"), none).unwrap_err();
@@ -79,10 +87,16 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
     project
         .save(&main, &path("a"), scene.file("2"), absent)
         .unwrap_err();
-    project.rollback(&main, version(99), &[]).unwrap_err();
-    project.batch(&main, vec![put("a/b")]).unwrap_err();
+    project
+        .rollback(&main, version(99), &[], &Condition::None)
+        .unwrap_err();
+    project
+        .batch(&main, vec![put("a/b")], &Condition::None)
+        .unwrap_err();
     project.create_branch(&main, None).unwrap_err();
-    project.delete_branch(&branch("absent")).unwrap_err();
+    project
+        .delete_branch(&branch("absent"), &Condition::None)
+        .unwrap_err();
     let taken = RepoId::parse("acme/shop.erp").unwrap();
     scene.projects.create_project(&taken, 1, "bob").unwrap_err();
 

@@ -68,7 +68,7 @@ fn branches_change_nothing_of_what_is_said_of_the_project_itself(scene: &Scene) 
     let before = state();
     let made = scene.project.create_branch(&branch("next"), Some("main"));
     made.unwrap();
-    scene.project.delete_branch(&branch("next")).unwrap();
+    scene.delete_branch("next").unwrap();
     let all = scene.projects.deleted(|_| true).unwrap();
     let DeletedId::Branch(project, number) = all[0].id() else {
         panic!("{all:?}");
@@ -94,12 +94,12 @@ fn the_default_branch_follows_its_rule(scene: &Scene) {
     make("master");
     assert_eq!(default().as_deref(), Some("master"));
     for name in ["master", "main"] {
-        scene.project.delete_branch(&branch(name)).unwrap();
+        scene.delete_branch(name).unwrap();
     }
     make("Zeta");
     assert_eq!(default().as_deref(), Some("Zeta"), "the first by bytes");
     for name in ["Zeta", "alpha"] {
-        scene.project.delete_branch(&branch(name)).unwrap();
+        scene.delete_branch(name).unwrap();
     }
     assert_eq!(default(), None);
     assert!(matches!(
@@ -114,12 +114,12 @@ fn a_deleted_branch_is_gone_and_its_name_free(scene: &Scene) {
     scene.save("a", "1");
     let id = scene.head().digest().unwrap();
     scene.project.resolve(Some(id.commit_id())).unwrap();
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     let gone = |result: Result<_, Error>| matches!(result, Err(Error::NotFound { .. }));
     assert!(gone(scene.project.branch(&branch("main")).map(drop)));
     assert!(gone(scene.project.resolve(Some(id.commit_id())).map(drop)));
     assert!(gone(scene.try_save("main", "a", "2").map(drop)));
-    assert!(gone(scene.project.delete_branch(&branch("main"))));
+    assert!(gone(scene.delete_branch("main")));
     let again = scene.project.create_branch(&branch("main"), None).unwrap();
     assert_eq!((again.snapshot_count(), again.totals().files), (0, 0));
     assert!(again.history(None, None).unwrap().is_empty());

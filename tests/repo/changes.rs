@@ -159,7 +159,12 @@ fn a_folder_changes_with_what_is_in_it(scene: &Scene) {
 
 fn whatever_changed_a_path_is_found(scene: &Scene) {
     let put = |at: &str, text: &str| BatchAction::Put(path(at), scene.file(text), None);
-    let batch = |actions| scene.project.batch(&branch("main"), actions).unwrap();
+    let batch = |actions| {
+        scene
+            .project
+            .batch(&branch("main"), actions, &Condition::None)
+            .unwrap()
+    };
     scene.save("a", "1");
     batch(vec![put("b", "1"), put("x/a", "1")]);
     batch(vec![put("b", "2"), put("a", "2")]);
@@ -167,7 +172,7 @@ fn whatever_changed_a_path_is_found(scene: &Scene) {
         let at: Vec<_> = at.iter().map(|at| path(at)).collect();
         scene
             .project
-            .rollback(&branch("main"), version(number), &at)
+            .rollback(&branch("main"), version(number), &at, &Condition::None)
             .unwrap()
     };
     to(2, &[]);
@@ -213,16 +218,23 @@ fn what_has_its_folder_alone_is_counted_by_its_totals(scene: &Scene) {
     let put =
         |number: usize| BatchAction::Put(path(&format!("in/f{number}")), scene.file("1"), None);
     let many = (0..10_100).map(put).collect();
-    scene.project.batch(&branch("main"), many).unwrap();
+    scene
+        .project
+        .batch(&branch("main"), many, &Condition::None)
+        .unwrap();
     let again =
         |number: usize| BatchAction::Put(path(&format!("in/f{number}")), scene.file("2"), None);
     scene
         .project
-        .batch(&branch("main"), (0..10_001).map(again).collect())
+        .batch(
+            &branch("main"),
+            (0..10_001).map(again).collect(),
+            &Condition::None,
+        )
         .unwrap();
     scene
         .project
-        .rollback(&branch("main"), version(1), &[])
+        .rollback(&branch("main"), version(1), &[], &Condition::None)
         .unwrap();
     let counts: Vec<_> = all(scene, "main")
         .iter()

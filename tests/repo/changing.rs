@@ -58,7 +58,10 @@ pub(crate) fn apply(scene: &Scene, branches: usize, on: usize, change: &Change) 
         Change::Delete { at } => drop(scene.project.delete(&name, &path(at), Condition::None)),
         Change::RollBack(to) if snapshots > 0 => {
             let to = version((to % snapshots) as u64 + 1);
-            scene.project.rollback(&name, to, &[]).unwrap();
+            scene
+                .project
+                .rollback(&name, to, &[], &Condition::None)
+                .unwrap();
         }
         Change::RollBack(_) => {}
         Change::BranchFrom(at) => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::repo_id::RepoId;
-use siteconf::repo::{BatchAction, Check, Error, ProjectWriter, Projects, Rule};
+use siteconf::repo::{BatchAction, Check, Condition, Error, ProjectWriter, Projects, Rule};
 use siteconf::store::StoreError;
 use siteconf::store::memory::MemoryStore;
 
@@ -44,7 +44,7 @@ fn a_change_whose_checks_take_too_long_may_be_tried_again() {
             let file = projects.new_file(text.into()).unwrap();
             BatchAction::Put(path(&format!("{number}.json")), file, None)
         });
-        project.batch(&branch("main"), actions.collect())
+        project.batch(&branch("main"), actions.collect(), &Condition::None)
     };
     let refusal = |error: Error| match error {
         Error::Invalid { reason } => reason,

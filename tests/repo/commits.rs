@@ -50,11 +50,12 @@ fn the_last_commit_is_the_first_of_all(scene: &Scene) {
     let project = scene.projects.project(scene.project.repo_id()).unwrap();
     let bob = ProjectWriter::new(project, "bob");
     assert_last(scene, "create branch", "alice");
-    bob.rollback(&main, version(1), &[]).unwrap_err();
+    bob.rollback(&main, version(1), &[], &Condition::None)
+        .unwrap_err();
 
     // An empty batch changes nothing: the branch is still as it was made.
     scene.clock.advance_s(60);
-    bob.batch(&main, Vec::new()).unwrap();
+    bob.batch(&main, Vec::new(), &Condition::None).unwrap();
     assert_last(scene, "create branch", "alice");
 
     scene.clock.advance_s(60);
@@ -73,14 +74,23 @@ fn the_last_commit_is_the_first_of_all(scene: &Scene) {
     scene.clock.set(Timestamp::parse("2020-01-01").unwrap());
     let put = BatchAction::Put(path("b"), scene.file("2"), None);
     let message = Message::parse("two\nlines").ok();
-    bob.clone().saying(message).batch(&main, vec![put]).unwrap();
+    bob.clone()
+        .saying(message)
+        .batch(&main, vec![put], &Condition::None)
+        .unwrap();
     assert_last(scene, "two", "bob");
 
     // Back to the head's own state, then to an older one.
     scene.save("b", "2");
-    scene.project.rollback(&main, version(5), &[]).unwrap();
+    scene
+        .project
+        .rollback(&main, version(5), &[], &Condition::None)
+        .unwrap();
     assert_last(scene, "two", "bob");
-    scene.project.rollback(&main, version(3), &[]).unwrap();
+    scene
+        .project
+        .rollback(&main, version(3), &[], &Condition::None)
+        .unwrap();
     assert_last(scene, "rollback", "alice");
     scene.delete("a").unwrap();
     assert_last(scene, "delete a", "alice");

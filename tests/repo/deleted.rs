@@ -9,7 +9,7 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::Clock;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{
-    Branch, DeletedId, Error, Missing, Project, ProjectWriter, Result, Saved, Snapshot,
+    Branch, Condition, DeletedId, Error, Missing, Project, ProjectWriter, Result, Saved, Snapshot,
 };
 
 use crate::fixture::{Scene, branch, files_of, version};
@@ -81,7 +81,7 @@ fn a_deleted_branch_comes_back_as_it_was(scene: &Scene) {
     for id in ids {
         scene.project.resolve(Some(id.commit_id())).unwrap();
     }
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     // Another of the name has a history and commit ids of its own.
     scene.project.create_branch(&branch("main"), None).unwrap();
     scene.save("a", "other");
@@ -89,7 +89,7 @@ fn a_deleted_branch_comes_back_as_it_was(scene: &Scene) {
         &scene.project.resolve(Some(ids[1].commit_id())),
         Missing::Revision
     ));
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
 
     let project = scene.project.number();
     let restored = scene
@@ -150,7 +150,7 @@ fn a_deleted_project_comes_back_as_it_was(scene: &Scene) {
 fn a_taken_name_refuses_a_restore_and_another_does_not(scene: &Scene) {
     scene.save("a", "1");
     let (id, number) = (scene.project.repo_id().clone(), scene.project.number());
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     scene.project.create_branch(&branch("main"), None).unwrap();
     let refused = scene
         .projects
@@ -227,11 +227,12 @@ fn what_is_deleted_is_listed_newest_first_with_who_deleted_it(scene: &Scene) {
     let other = RepoId::parse("other.erp").unwrap();
     let other = scene.projects.create_project(&other, 2, "bob").unwrap();
     let began = scene.clock.now();
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     scene.clock.advance_s(60);
     ProjectWriter::new(other, "root").delete_project().unwrap();
     scene.clock.advance_s(60);
-    bob.delete_branch(&branch("next")).unwrap();
+    bob.delete_branch(&branch("next"), &Condition::None)
+        .unwrap();
     let listed = scene.projects.deleted(|_| true).unwrap();
     let told = listed.iter().map(|deleted| {
         let name = deleted.branch_name().map_or("", |name| name.as_str());
@@ -254,7 +255,7 @@ fn branches_come_back_with_their_project_and_not_before(scene: &Scene) {
     let number = scene.project.number();
     scene.save("a", "1");
     scene.project.create_branch(&branch("next"), None).unwrap();
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     scene.project.clone().delete_project().unwrap();
     assert_eq!(deleted_ids(scene), [DeletedId::Project(number)]);
     let id = DeletedId::Branch(number, 1);
@@ -270,7 +271,7 @@ fn branches_come_back_with_their_project_and_not_before(scene: &Scene) {
     assert!(gone(
         scene.project.create_branch(&branch("x"), None).map(drop)
     ));
-    assert!(gone(scene.project.delete_branch(&branch("next"))));
+    assert!(gone(scene.delete_branch("next")));
     assert!(gone(scene.project.clone().delete_project()));
 
     restore_project(scene, number);
@@ -320,7 +321,7 @@ fn of_two_restores_at_once_one_wins(scene: &Scene) {
                 [first, second].map(|one| one.join().unwrap())
             })
         };
-        scene.project.delete_branch(&branch("main")).unwrap();
+        scene.delete_branch("main").unwrap();
         let won = both(&|who| {
             let name = branch(["main", "other"][who]);
             let back = scene
@@ -331,7 +332,7 @@ fn of_two_restores_at_once_one_wins(scene: &Scene) {
         assert!(won[0] != won[1], "{round}: {won:?}");
         assert_eq!(scene.project.branches().unwrap().len(), 1);
         if won[1] {
-            scene.project.delete_branch(&branch("other")).unwrap();
+            scene.delete_branch("other").unwrap();
             scene
                 .projects
                 .restore_branch(number, 1, Some(&branch("main")), &root())
@@ -379,7 +380,7 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
                 thread::yield_now();
             }
             if round % 2 == 0 {
-                scene.project.delete_branch(&branch("main")).unwrap();
+                scene.delete_branch("main").unwrap();
             } else {
                 scene.project.clone().delete_project().unwrap();
             }
@@ -413,7 +414,7 @@ fn rendered_states_are_told_apart_after_a_restore(scene: &Scene) {
         (project.state(), project.branches_state().unwrap())
     };
     let mut states = vec![state()];
-    scene.project.delete_branch(&branch("main")).unwrap();
+    scene.delete_branch("main").unwrap();
     states.push(state());
     scene
         .projects

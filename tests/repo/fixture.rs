@@ -68,6 +68,10 @@ impl Scene {
             .delete(&branch("main"), &path(at), Condition::None)
     }
 
+    pub(crate) fn delete_branch(&self, name: &str) -> Result<()> {
+        self.project.delete_branch(&branch(name), &Condition::None)
+    }
+
     pub(crate) fn head(&self) -> Revision {
         self.project.branch(&branch("main")).unwrap().head()
     }

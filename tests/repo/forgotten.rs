@@ -9,7 +9,7 @@ use siteconf::base::clock::Clock;
 use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
-use siteconf::repo::{DeletedId, Error, Forgotten, Missing, ProjectWriter};
+use siteconf::repo::{Condition, DeletedId, Error, Forgotten, Missing, ProjectWriter};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Scan};
 
@@ -87,7 +87,7 @@ fn what_is_deleted_is_kept_for_its_time(scene: &Scene) {
         .project
         .resolve(Some(next.digest().unwrap().commit_id()))
         .unwrap();
-    scene.project.delete_branch(&branch("next")).unwrap();
+    scene.delete_branch("next").unwrap();
     pass_days(scene, 29);
     assert_eq!(forget(scene, 30), counts(0, 0));
     assert_eq!(scene.projects.deleted(|_| true).unwrap().len(), 1);
@@ -97,7 +97,7 @@ fn what_is_deleted_is_kept_for_its_time(scene: &Scene) {
     scene.project.resolve(Some(id.commit_id())).unwrap();
     assert!(scene.projects.deleted(|_| true).unwrap().is_empty());
 
-    scene.project.delete_branch(&branch("other")).unwrap();
+    scene.delete_branch("other").unwrap();
     scene.project.clone().delete_project().unwrap();
     pass_days(scene, 29);
     assert_eq!(forget(scene, 30), counts(0, 0));
@@ -131,7 +131,7 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
             .create_branch(&branch(name), Some("main"))
             .unwrap();
     }
-    scene.project.delete_branch(&branch("x")).unwrap();
+    scene.delete_branch("x").unwrap();
     let project = RepoId::parse("other.erp").unwrap();
     let project = scene.projects.create_project(&project, 1, "bob").unwrap();
     let other = ProjectWriter::new(project, "bob");
@@ -152,7 +152,7 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
     }
     store.commit(batch).unwrap();
     other.delete_project().unwrap();
-    scene.project.delete_branch(&branch("y")).unwrap();
+    scene.delete_branch("y").unwrap();
     pass_days(scene, 2);
 
     let mut cut_off = 0_u32;
@@ -198,7 +198,7 @@ fn a_damaged_record_is_left_out_and_keeps_no_others() {
             let made = scene.project.create_branch(&branch(name), Some("main"));
             made.unwrap();
             scene.try_save(name, "a", "2").unwrap();
-            scene.project.delete_branch(&branch(name)).unwrap();
+            scene.delete_branch(name).unwrap();
         }
         for name in ["p.erp", "q.erp", "r.erp"] {
             let id = RepoId::parse(name).unwrap();
@@ -258,12 +258,13 @@ fn a_damaged_project_keeps_no_other_from_being_forgotten() {
         .project
         .create_branch(&branch("x"), Some("main"))
         .unwrap();
-    scene.project.delete_branch(&branch("x")).unwrap();
+    scene.delete_branch("x").unwrap();
     let id = RepoId::parse("p.erp").unwrap();
     let made = scene.projects.create_project(&id, 1, "bob").unwrap();
     let made = ProjectWriter::new(made, "bob");
     made.create_branch(&branch("main"), None).unwrap();
-    made.delete_branch(&branch("main")).unwrap();
+    made.delete_branch(&branch("main"), &Condition::None)
+        .unwrap();
     let db = Connection::open(root.path().join("store.db")).unwrap();
     let flipped = "UPDATE record SET checksum = x'00' WHERE key = ?1";
     assert_eq!(db.execute(flipped, [key::project(1)]).unwrap(), 1);
@@ -280,7 +281,7 @@ fn more_than_is_read_at_once_is_listed_and_forgotten(scene: &Scene) {
     let made = scene.project.create_branch(&branch("x"), Some("main"));
     made.unwrap();
     let first = 2;
-    scene.project.delete_branch(&branch("x")).unwrap();
+    scene.delete_branch("x").unwrap();
     // As many deletions would have left them.
     let store = scene.projects.store();
     let kept = store.record(&key::deleted_branch(1, first)).unwrap();

@@ -198,7 +198,10 @@ fn an_import_is_laid_over_again_when_the_branch_has_changed_by_much() {
                 BatchAction::Put(path(&at), file.clone(), None)
             };
             let actions = (0..=REBASED_FILES_MAX).map(put).collect();
-            acting.project.batch(&branch("main"), actions).unwrap();
+            acting
+                .project
+                .batch(&branch("main"), actions, &Condition::None)
+                .unwrap();
         });
         // The second overlay is followed by a save that the commit can bring over.
         let acting = other.clone();

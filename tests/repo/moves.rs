@@ -9,7 +9,8 @@ use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use siteconf::object::key;
 use siteconf::repo::{
-    Author, BranchMove, FileLimit, ImportFolder, OldSnapshot, Operation, Result, Snapshot,
+    Author, BranchMove, Condition, FileLimit, ImportFolder, OldSnapshot, Operation, Result,
+    Snapshot,
 };
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Expect, Scan};
@@ -182,7 +183,9 @@ fn of_what_came_and_is_forgotten_the_name_there_is_kept_until_it_is_made_anew() 
         old.finish(moving, 1).unwrap();
     };
     let forget = |name: &str| {
-        project.delete_branch(&branch(name)).unwrap();
+        project
+            .delete_branch(&branch(name), &Condition::None)
+            .unwrap();
         projects.forget_deleted(0, &|| true).unwrap();
     };
     move_in();
@@ -214,7 +217,9 @@ fn moved_and_deleted(scene: &Scene) {
     project.keep_identifier(project.repo_id()).unwrap();
     let moving = project.move_branch(&branch("old")).unwrap();
     old.finish(moving, 1).unwrap();
-    project.delete_branch(&branch("old")).unwrap();
+    project
+        .delete_branch(&branch("old"), &Condition::None)
+        .unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pages of a listing by the path that was seen last, and what is found in one, against the whole.
 
-use siteconf::repo::{BatchAction, LastEntry, Listing, TreeEntry};
+use siteconf::repo::{BatchAction, Condition, LastEntry, Listing, TreeEntry};
 
 use crate::fixture::{Scene, branch, path};
 use crate::on_every_engine;
@@ -29,7 +29,10 @@ fn fill(scene: &Scene) {
     }
     let put = |at: &String| BatchAction::Put(path(at), scene.file("x"), None);
     let actions = paths.iter().map(put).collect();
-    scene.project.batch(&branch("main"), actions).unwrap();
+    scene
+        .project
+        .batch(&branch("main"), actions, &Condition::None)
+        .unwrap();
 }
 
 fn last(text: &str) -> LastEntry {

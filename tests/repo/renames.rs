@@ -25,7 +25,10 @@ fn lay(
         BatchAction::Put(path(at), scene.file(["", "a", "b", "c"][*content]), None)
     });
     let actions = gone.chain(put).collect();
-    scene.project.batch(&branch("main"), actions).unwrap();
+    scene
+        .project
+        .batch(&branch("main"), actions, &Condition::None)
+        .unwrap();
     scene.head()
 }
 

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use siteconf::repo::{Error, Missing};
+use siteconf::repo::{Condition, Error, Missing};
 
 use crate::fixture::{Scene, branch, files_of, path};
 use crate::on_every_engine;
@@ -141,7 +141,7 @@ fn digests_go_on_where_trees_differ(scene: &Scene) {
     });
     scene
         .project
-        .batch(&branch("main"), actions.collect())
+        .batch(&branch("main"), actions.collect(), &Condition::None)
         .unwrap();
     scene.head().digest().unwrap();
     for at in [

@@ -55,7 +55,10 @@ fn a_save_is_refused_before_its_body_as_after_it(scene: &Scene) {
             let said = |outcome: Result<(), Error>| outcome.map_err(|error| error.to_string());
             let context = format!("{at} {condition:?}");
             assert_eq!(said(checked), said(saved.map(drop)), "{context}");
-            scene.project.rollback(&main, version(1), &[]).unwrap();
+            scene
+                .project
+                .rollback(&main, version(1), &[], &Condition::None)
+                .unwrap();
             scene.save("a/b", "one");
         }
     }
@@ -145,7 +148,10 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
     };
     let mut failing = actions();
     failing.push(BatchAction::Delete(path("old"), Condition::None));
-    let refused = scene.project.batch(&branch("main"), failing).unwrap_err();
+    let refused = scene
+        .project
+        .batch(&branch("main"), failing, &Condition::None)
+        .unwrap_err();
     let text = "action 4 (delete \"old\"): the file does not exist";
     assert!(
         matches!(&refused, Error::Invalid { reason } if reason == text),
@@ -156,7 +162,7 @@ fn a_batch_is_all_or_nothing_and_names_the_first_action_that_fails(scene: &Scene
         .project
         .clone()
         .saying(Message::parse("why").ok())
-        .batch(&branch("main"), actions())
+        .batch(&branch("main"), actions(), &Condition::None)
         .unwrap();
     assert_eq!(made.snapshot.number(), 3);
     assert_eq!(scene.files(), ["keep=updated", "new/a=a", "new/b=moved"]);

@@ -1,5 +1,5 @@
 use siteconf::base::clock::Timestamp;
-use siteconf::repo::{Error, Missing, diff};
+use siteconf::repo::{Condition, Error, Missing, diff};
 
 use crate::fixture::{Scene, branch, files_of, path, version};
 use crate::on_every_engine;
@@ -62,19 +62,19 @@ fn a_rollback_restores_all_and_can_itself_be_rolled_back(scene: &Scene) {
     let two = scene.head();
     let back = scene
         .project
-        .rollback(&branch("main"), version(2), &[])
+        .rollback(&branch("main"), version(2), &[], &Condition::None)
         .unwrap();
     assert_eq!((back.restored, back.snapshot), (version(2), version(3)));
     assert_eq!(scene.files(), ["a=1"]);
     let forth = scene
         .project
-        .rollback(&branch("main"), back.snapshot, &[])
+        .rollback(&branch("main"), back.snapshot, &[], &Condition::None)
         .unwrap();
     assert_eq!(forth.revision.id(), two.id());
     assert_eq!(forth.revision.digest().unwrap(), two.digest().unwrap());
     let absent = scene
         .project
-        .rollback(&branch("main"), version(99), &[])
+        .rollback(&branch("main"), version(99), &[], &Condition::None)
         .unwrap_err();
     assert!(matches!(
         absent,
@@ -93,7 +93,7 @@ fn a_rollback_of_a_path_leaves_the_rest(scene: &Scene) {
     let roll = |at: &str| {
         scene
             .project
-            .rollback(&branch("main"), version(3), &[path(at)])
+            .rollback(&branch("main"), version(3), &[path(at)], &Condition::None)
     };
     roll("folder/a").unwrap();
     assert_eq!(scene.files(), ["folder/a=1", "folder/b=2", "other=2"]);
@@ -119,7 +119,7 @@ fn a_rehearsed_rollback_changes_nothing(scene: &Scene) {
         .project
         .branch(&branch("main"))
         .unwrap()
-        .preview_rollback(version(2), &[], &siteconf::repo::Condition::None)
+        .preview_rollback(version(2), &[], &Condition::None)
         .unwrap();
     let changes = changes.part(None, usize::MAX).unwrap();
     let shown: Vec<_> = changes

@@ -205,7 +205,12 @@ fn what_is_refused_leaves_nothing_of_its_large_bodies_and_takes_nothing_of_other
         scene.projects.new_file(bytes.into()).unwrap()
     };
     let main = branch("main");
-    let batch = |actions| scene.project.batch(&main, actions).map(drop);
+    let batch = |actions| {
+        scene
+            .project
+            .batch(&main, actions, &Condition::None)
+            .map(drop)
+    };
     let failing = || BatchAction::Delete(path("absent"), Condition::None);
     for _ in 0..3 {
         let actions = vec![

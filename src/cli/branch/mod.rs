@@ -13,7 +13,7 @@ use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
 use crate::cli::opened::{Opened, whole};
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{DeletedId, Missing, ProjectWriter};
+use crate::repo::{Condition, DeletedId, Missing, ProjectWriter};
 use args::BranchCommand;
 
 /// Runs one of the commands of `branch`.
@@ -67,7 +67,7 @@ fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_
     let name = names::branch(branch)?;
     let writer = opened.writer(&names::repo_id(repo_id)?, &name)?;
     let number = writer.number();
-    writer.delete_branch(&name)?;
+    writer.delete_branch(&name, &Condition::None)?;
     // The newest of the name is the one that was there just now.
     let of_name = opened.repository.deleted(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)

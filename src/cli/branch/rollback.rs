@@ -106,7 +106,7 @@ fn restore(
     opened: &Opened,
 ) -> Result<Restored> {
     let paths = target.path.as_slice();
-    let done = writer.rollback(&target.branch, target.to, paths);
+    let done = writer.rollback(&target.branch, target.to, paths, &Condition::None);
     let done = done.map_err(|error| target.refusal(error, branch))?;
     let branch = opened.branch(&target.repo_id, &target.branch)?;
     let mut changes = repo::diff(&branch.snapshot(done.snapshot)?, &done.revision)?;

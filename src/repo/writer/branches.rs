@@ -8,7 +8,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, DeletedRecord, LastChange, ProjectRecord};
-use crate::repo::{Branch, Error, Missing, Result, audit};
+use crate::repo::{Branch, Condition, Error, Missing, Result, audit};
 use crate::store::{Batch, Expect};
 
 impl ProjectWriter {
@@ -98,17 +98,22 @@ impl ProjectWriter {
     }
 
     /// Gives a branch another name. Its snapshots stay with it; the old name is free at once. Its own name
-    /// is no change.
+    /// is no change. The condition is as of [`ProjectWriter::batch`].
     ///
     /// # Errors
     /// [`Missing::Branch`]; [`Error::Exists`]; [`Error::Precondition`].
-    pub fn rename_branch(&self, name: &BranchName, new_name: &BranchName) -> Result<Branch> {
+    pub fn rename_branch(
+        &self,
+        name: &BranchName,
+        new_name: &BranchName,
+        condition: &Condition,
+    ) -> Result<Branch> {
         let store = self.projects.store().as_ref();
         let new_key = key::branch_name(self.number(), new_name.as_str());
         store.commit_prepared(|batch| {
             self.hold_permitted(batch)?;
             let branch = self.branch(name)?;
-            branch.require(&self.condition)?;
+            branch.require(condition)?;
             if name == new_name {
                 return Ok(());
             }
@@ -135,17 +140,17 @@ impl ProjectWriter {
     }
 
     /// Deletes a branch with its snapshots; for a time it can be restored, see
-    /// [`crate::repo::Projects::restore_branch`].
+    /// [`crate::repo::Projects::restore_branch`]. The condition is as of [`ProjectWriter::batch`].
     ///
     /// # Errors
     /// [`Missing::Branch`]; [`Error::Precondition`].
-    pub fn delete_branch(&self, name: &BranchName) -> Result<()> {
+    pub fn delete_branch(&self, name: &BranchName, condition: &Condition) -> Result<()> {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
             self.hold_permitted(batch)?;
             let branch = self.branch(name)?;
-            branch.require(&self.condition)?;
+            branch.require(condition)?;
             let record = DeletedRecord {
                 record: BranchRecord::clone(&branch.record),
                 deleted_at,

@@ -38,8 +38,6 @@ pub struct ProjectWriter {
     permit: Permit,
     /// See [`ProjectWriter::saying`].
     message: Option<Message>,
-    /// See [`ProjectWriter::requiring`].
-    condition: Condition,
     /// See [`ProjectWriter::passing_over_rules`].
     passes_over_rules: bool,
 }
@@ -105,7 +103,6 @@ impl ProjectWriter {
             actor: actor.into(),
             permit: Permit::default(),
             message: None,
-            condition: Condition::None,
             passes_over_rules: false,
         }
     }
@@ -127,16 +124,6 @@ impl ProjectWriter {
             passes_over_rules,
             ..self
         }
-    }
-
-    /// Changes a branch as a whole, by a batch, a rollback or its deletion, only where this holds of the
-    /// branch. It is judged together with the change: nobody comes between.
-    ///
-    /// # Errors
-    /// Those changes then also end in [`Error::Precondition`], which has the branch's present tag.
-    #[must_use]
-    pub fn requiring(self, condition: Condition) -> Self {
-        Self { condition, ..self }
     }
 
     /// Has histories show a message with the changes of branches.
@@ -226,35 +213,51 @@ impl ProjectWriter {
     /// [`Missing::Branch`]; [`Missing::Folder`] when nothing or a file is there.
     pub fn delete_folder(&self, branch: &BranchName, path: &FilePath) -> Result<Applied> {
         let path = path.clone();
-        self.submit_required(branch, Change::DeleteFolder { path })
+        self.submit(branch, Change::DeleteFolder { path })
     }
 
-    /// Makes several changes as one, with one snapshot: all or none.
+    /// Says whether [`ProjectWriter::batch`] could succeed now, before the actions are read.
+    ///
+    /// # Errors
+    /// [`Missing::Branch`], [`Error::Precondition`].
+    pub fn check_batch(&self, branch: &BranchName, condition: &Condition) -> Result<()> {
+        self.branch(branch)?.require(condition)?;
+        Ok(())
+    }
+
+    /// Makes several changes as one, with one snapshot: all or none. The condition is of the branch; it is judged
+    /// together with the change: nobody comes between.
     ///
     /// # Errors
     /// [`Error::Invalid`] names the first action that cannot be done, [`Error::Precondition`] the first
-    /// whose condition does not hold.
-    pub fn batch(&self, branch: &BranchName, actions: Vec<BatchAction>) -> Result<Applied> {
-        self.submit_required(branch, Change::Batch { actions })
+    /// whose condition does not hold, or the branch, of which it has the present tag.
+    pub fn batch(
+        &self,
+        branch: &BranchName,
+        actions: Vec<BatchAction>,
+        condition: &Condition,
+    ) -> Result<Applied> {
+        self.submit_required(branch, Change::Batch { actions }, condition)
     }
 
     /// Restores a snapshot: whole, or where there are `paths` only what is at them. A pre-rollback snapshot is taken first.
+    /// The condition is as of [`ProjectWriter::batch`].
     ///
     /// # Errors
-    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at a path.
+    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at a path;
+    /// [`Error::Precondition`].
     pub fn rollback(
         &self,
         branch: &BranchName,
         to: SnapshotVersion,
         paths: &[FilePath],
+        condition: &Condition,
     ) -> Result<RolledBack> {
-        let done = self.submit_required(
-            branch,
-            Change::Rollback {
-                to,
-                paths: paths.to_vec(),
-            },
-        )?;
+        let change = Change::Rollback {
+            to,
+            paths: paths.to_vec(),
+        };
+        let done = self.submit_required(branch, change, condition)?;
         Ok(RolledBack {
             restored: to,
             snapshot: done.snapshot,
@@ -263,21 +266,17 @@ impl ProjectWriter {
         })
     }
 
-    /// Says whether a branch is there and the condition of [`ProjectWriter::requiring`] holds of it now.
-    ///
-    /// # Errors
-    /// [`Missing::Branch`], [`Error::Precondition`].
-    pub fn check_required(&self, branch: &BranchName) -> Result<()> {
-        self.branch(branch)?.require(&self.condition)?;
-        Ok(())
-    }
-
-    /// As [`ProjectWriter::submit`], while the condition holds.
-    fn submit_required(&self, branch: &BranchName, change: Change) -> Result<Applied> {
+    /// As [`ProjectWriter::submit`], while the condition holds of the branch.
+    fn submit_required(
+        &self,
+        branch: &BranchName,
+        change: Change,
+        condition: &Condition,
+    ) -> Result<Applied> {
         let proven = self.to_prove(&change);
         let change = Arc::new(change);
         for _ in 0..COMMIT_ATTEMPTS_MAX {
-            let head = self.branch(branch)?.require(&self.condition)?;
+            let head = self.branch(branch)?.require(condition)?;
             match self.submit_job(branch, head, Arc::clone(&change), proven.clone()) {
                 // Another was faster. The condition may hold of what it has made of the branch, too.
                 Err(error) if head.is_some() && error.conflict().is_some() => {}

@@ -120,7 +120,7 @@ pub(super) fn admit(context: &RequestContext, caller: &Caller, at: &BranchAt) ->
     let condition = conditions::condition(context.headers())?;
     let project = writer(context, caller, &at.project, access::Right::Write)?;
     passes_over_rules(context, caller)?;
-    Ok(project.requiring(condition).check_required(&branch)?)
+    Ok(project.check_batch(&branch, &condition)?)
 }
 
 /// Saves a batch of JSON actions.
@@ -190,7 +190,6 @@ fn save(
         writer(context, caller, &at.project, access::Right::Delete)?;
     }
     let condition = conditions::condition(context.headers())?;
-    let conditional = condition != Condition::None;
     let count = actions.len();
     let put: Vec<_> = actions
         .iter()
@@ -198,10 +197,9 @@ fn save(
         .cloned()
         .collect();
     let saved = project
-        .requiring(condition)
         .saying(message)
         .passing_over_rules(passes_over_rules(context, caller)?)
-        .batch(&branch, actions)?;
+        .batch(&branch, actions, &condition)?;
     let mut etags = BTreeMap::new();
     for path in put {
         // A later action may have removed it; below a folder that moved there are many.
@@ -209,10 +207,10 @@ fn save(
             etags.insert(path.to_string(), ETag::of_blob(file.blob()));
         }
     }
-    let digest = if conditional {
-        digest_after_change(&saved.revision)
-    } else {
+    let digest = if condition == Condition::None {
         told_digest(&saved.revision)
+    } else {
+        digest_after_change(&saved.revision)
     };
     let shown = BatchJson {
         snapshot: saved.snapshot,

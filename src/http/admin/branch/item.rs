@@ -60,9 +60,7 @@ pub(super) fn rename(
     let Changes { name: new_name } = json_body::read(body)?;
     let new_name = params::branch(&new_name)?;
     let project = writer(context, caller, &at.project, Right::Rollback)?;
-    let renamed = project
-        .requiring(condition)
-        .rename_branch(&name, &new_name)?;
+    let renamed = project.rename_branch(&name, &new_name, &condition)?;
     shown(context, caller, StatusCode::OK, &renamed).map_err(Error::after_change)
 }
 
@@ -75,6 +73,6 @@ pub(super) fn delete(
     let name = params::branch(&at.branch)?;
     let condition = conditions::condition(context.headers())?;
     let project = writer(context, caller, &at.project, Right::Delete)?;
-    project.requiring(condition).delete_branch(&name)?;
+    project.delete_branch(&name, &condition)?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

@@ -57,8 +57,8 @@ pub(super) fn restore(
         return whole::respond(context, changes, None, Tagged::No);
     }
     let project = writer(context, caller, &at.project, Right::Rollback)?;
-    let project = project.requiring(condition).passing_over_rules(passes_over);
-    let done = project.rollback(&name, to, &paths)?;
+    let project = project.passing_over_rules(passes_over);
+    let done = project.rollback(&name, to, &paths, &condition)?;
     let digest = digest_after_change(&done.revision);
     let shown = RolledBackJson {
         restored: done.restored,
