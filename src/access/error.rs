@@ -39,25 +39,25 @@ impl Refusal {
 pub enum Error {
     /// The credential is missing, unknown, expired, or its account is disabled. Log in, or take
     /// another token.
-    #[error("401 Unauthorized")]
+    #[error("no valid credential was shown")]
     Unauthenticated(Refusal),
     /// The name is unknown, the password wrong, or the account disabled: which, the text does not say.
     #[error("Invalid username or password")]
     WrongLogin(Refusal),
     /// The token is bound to another instance, or no instance was named (specification section 5.2).
-    #[error("FINGERPRINT_MISMATCH")]
+    #[error("the token is not bound to this instance")]
     FingerprintMismatch(Refusal),
     /// The caller is known and has not the right.
-    #[error("403 Forbidden")]
+    #[error("no right allows this")]
     Forbidden(Refusal),
     /// There is no such project.
-    #[error("404 Project Not Found")]
-    NotFound,
+    #[error("there is no such project")]
+    NoSuchProject,
     /// The account has no such token.
-    #[error("404 Token Not Found")]
+    #[error("the account has no such token")]
     NoSuchToken,
     /// The account has no such session.
-    #[error("404 Session Not Found")]
+    #[error("the account has no such session")]
     NoSuchSession,
     /// The old password that a new one was to replace is another.
     #[error("the old password is wrong")]

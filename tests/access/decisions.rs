@@ -163,9 +163,9 @@ fn what_does_not_exist_is_not_found_whatever_the_role() {
     for caller in [&auditor, &nobody] {
         for absent in ["absent.erp", "public/absent.erp"] {
             let opened = world.gate.open(caller, &id(absent));
-            assert!(matches!(opened, Err(Error::NotFound)), "{opened:?}");
+            assert!(matches!(opened, Err(Error::NoSuchProject)), "{opened:?}");
             let opened = world.gate.open_to_change(caller, &id(absent), Right::Write);
-            assert!(matches!(opened, Err(Error::NotFound)), "{absent}");
+            assert!(matches!(opened, Err(Error::NoSuchProject)), "{absent}");
         }
     }
 }

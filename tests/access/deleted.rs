@@ -7,7 +7,7 @@ use siteconf::repo::{self, Condition, ProjectWriter};
 use crate::{World, by_id, id, named, refusal, texts};
 
 const ABSENT: &str = "Deleted project or branch not found";
-const NO_ROLE: &str = "403 Forbidden";
+const NO_ROLE: &str = "no right allows this";
 
 /// Deletes a project, past the gate.
 fn delete(world: &World, repo_id: &str) {
@@ -176,9 +176,9 @@ fn a_token_follows_its_project_and_not_the_name() {
     };
     assert_eq!(opens(b"first", "shop.erp"), "1");
     delete(&world, "shop.erp");
-    assert_eq!(opens(b"first", "shop.erp"), "404 Project Not Found");
+    assert_eq!(opens(b"first", "shop.erp"), "there is no such project");
     world.project(&ann, "shop.erp");
-    assert_eq!(opens(b"first", "shop.erp"), "403 Forbidden");
+    assert_eq!(opens(b"first", "shop.erp"), "no right allows this");
     let listed = || world.tokens(&ann).remove(0).repos;
     assert_eq!(listed(), ["shop.erp"]);
     let taken = world.gate.restore(&ann, "project-1", None);
@@ -188,8 +188,11 @@ fn a_token_follows_its_project_and_not_the_name() {
         "old.erp"
     );
     assert_eq!(opens(b"first", "old.erp"), "1");
-    assert_eq!(opens(b"first", "shop.erp"), "403 Forbidden");
-    assert_eq!(opens(b"second", "old.erp"), "FINGERPRINT_MISMATCH");
+    assert_eq!(opens(b"first", "shop.erp"), "no right allows this");
+    assert_eq!(
+        opens(b"second", "old.erp"),
+        "the token is not bound to this instance"
+    );
     assert_eq!(listed(), ["old.erp"]);
 }
 
@@ -202,7 +205,7 @@ fn a_wildcard_covers_what_came_back() {
     delete(&world, "shop.erp");
     assert_eq!(
         world.told(&holder, &by_id("shop.erp")),
-        "404 Project Not Found"
+        "there is no such project"
     );
     assert!(world.gate.projects_by_token(&holder).unwrap().is_empty());
     assert_eq!(restored(&world, &ann, "project-1", None), "shop.erp");

@@ -8,7 +8,7 @@ use siteconf::base::secret::{Secret, ServerKey};
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
-const MISMATCH: &str = "FINGERPRINT_MISMATCH";
+const MISMATCH: &str = "the token is not bound to this instance";
 
 fn bound(name: &str) -> NewToken {
     NewToken {
@@ -103,7 +103,10 @@ fn unknown_expired_and_disabled_come_before_the_fingerprint() {
     let (secret, _) = world.gate.create_token(&eve, bound("erp")).unwrap();
     assert_eq!(world.told_instance(&secret, None), MISMATCH);
     world.accounts.set_enabled("eve", false).unwrap();
-    assert_eq!(world.told_instance(&secret, None), "401 Unauthorized");
+    assert_eq!(
+        world.told_instance(&secret, None),
+        "no valid credential was shown"
+    );
 }
 
 /// Lets 16 instances use a new token at once, and again one after the other.

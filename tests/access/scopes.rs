@@ -26,15 +26,15 @@ fn an_allowlist_opens_what_it_names_and_refuses_all_else_alike() {
     for (selector, told) in [
         (by_id("proj.erp"), "proj.erp"),
         (ProjectSelector::Number(named), "proj.erp"),
-        (by_id("proj2.erp"), "403 Forbidden"),
-        (ProjectSelector::Number(own), "403 Forbidden"),
-        (by_id("Proj.erp"), "403 Forbidden"),
-        (by_id("theirs.erp"), "403 Forbidden"),
-        (ProjectSelector::Number(theirs), "403 Forbidden"),
-        (by_id("absent.erp"), "403 Forbidden"),
-        (ProjectSelector::Number(0), "403 Forbidden"),
-        (ProjectSelector::Number(u64::MAX), "403 Forbidden"),
-        (ProjectSelector::Unknown, "403 Forbidden"),
+        (by_id("proj2.erp"), "no right allows this"),
+        (ProjectSelector::Number(own), "no right allows this"),
+        (by_id("Proj.erp"), "no right allows this"),
+        (by_id("theirs.erp"), "no right allows this"),
+        (ProjectSelector::Number(theirs), "no right allows this"),
+        (by_id("absent.erp"), "no right allows this"),
+        (ProjectSelector::Number(0), "no right allows this"),
+        (ProjectSelector::Number(u64::MAX), "no right allows this"),
+        (ProjectSelector::Unknown, "no right allows this"),
     ] {
         assert_eq!(world.told(&holder, &selector), told, "{selector:?}");
     }
@@ -47,8 +47,14 @@ fn an_empty_allowlist_opens_nothing() {
     let eve = world.user("eve", &[]);
     world.project(&eve, "acme.erp");
     let holder = world.holder(&eve, &[]);
-    assert_eq!(world.told(&holder, &by_id("acme.erp")), "403 Forbidden");
-    assert_eq!(world.told(&holder, &by_id("absent.erp")), "403 Forbidden");
+    assert_eq!(
+        world.told(&holder, &by_id("acme.erp")),
+        "no right allows this"
+    );
+    assert_eq!(
+        world.told(&holder, &by_id("absent.erp")),
+        "no right allows this"
+    );
     assert_eq!(world.names_by(&holder), [""; 0]);
 }
 
@@ -68,11 +74,14 @@ fn the_wildcard_opens_all_of_its_owner_and_nothing_of_others() {
         (ProjectSelector::Number(first), "first.erp"),
         (by_id("later.erp"), "later.erp"),
         (by_id("public/later.erp"), "public/later.erp"),
-        (by_id("theirs.erp"), "403 Forbidden"),
-        (ProjectSelector::Number(theirs), "403 Forbidden"),
-        (by_id("absent.erp"), "404 Project Not Found"),
-        (ProjectSelector::Number(u64::MAX), "404 Project Not Found"),
-        (ProjectSelector::Unknown, "404 Project Not Found"),
+        (by_id("theirs.erp"), "no right allows this"),
+        (ProjectSelector::Number(theirs), "no right allows this"),
+        (by_id("absent.erp"), "there is no such project"),
+        (
+            ProjectSelector::Number(u64::MAX),
+            "there is no such project",
+        ),
+        (ProjectSelector::Unknown, "there is no such project"),
     ] {
         assert_eq!(world.told(&holder, &selector), told, "{selector:?}");
     }
@@ -95,18 +104,21 @@ fn a_project_made_again_under_the_name_is_another() {
     // What the token names, its holder may learn the end of.
     assert_eq!(
         world.told(&listed, &by_id("acme.erp")),
-        "404 Project Not Found"
+        "there is no such project"
     );
     assert_eq!(
         world.told(&listed, &ProjectSelector::Number(number)),
-        "404 Project Not Found"
+        "there is no such project"
     );
     let again = world.project(&eve, "acme.erp").number();
     assert_ne!(again, number);
-    assert_eq!(world.told(&listed, &by_id("acme.erp")), "403 Forbidden");
+    assert_eq!(
+        world.told(&listed, &by_id("acme.erp")),
+        "no right allows this"
+    );
     assert_eq!(
         world.told(&listed, &ProjectSelector::Number(again)),
-        "403 Forbidden"
+        "no right allows this"
     );
     assert_eq!(world.names_by(&listed), [""; 0]);
     assert_eq!(world.told(&wildcard, &by_id("acme.erp")), "acme.erp");
@@ -124,13 +136,19 @@ fn the_name_that_a_project_had_is_refused_as_all_that_is_not_named() {
         .rename_project(&eve, &id("old.erp"), &id("new.erp"));
     renamed.unwrap();
     assert_eq!(world.told(&holder, &by_id("new.erp")), "new.erp");
-    assert_eq!(world.told(&holder, &by_id("old.erp")), "403 Forbidden");
+    assert_eq!(
+        world.told(&holder, &by_id("old.erp")),
+        "no right allows this"
+    );
     world.project(&adam, "old.erp");
-    assert_eq!(world.told(&holder, &by_id("old.erp")), "403 Forbidden");
+    assert_eq!(
+        world.told(&holder, &by_id("old.erp")),
+        "no right allows this"
+    );
     // One that is gone is told by its number.
     world.delete(&eve, "new.erp");
     assert_eq!(
         world.told(&holder, &ProjectSelector::Number(number)),
-        "404 Project Not Found"
+        "there is no such project"
     );
 }

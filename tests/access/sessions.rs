@@ -18,7 +18,7 @@ impl World {
         match self.gate.session(cookie) {
             Ok(_) => true,
             Err(refused) => {
-                assert_eq!(refused.to_string(), "401 Unauthorized");
+                assert_eq!(refused.to_string(), "no valid credential was shown");
                 false
             }
         }

@@ -109,19 +109,22 @@ fn a_token_that_is_unknown_revoked_or_disabled_does_not_count() {
     let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
     let shown = |secret: &Secret| world.gate.token(secret, None, None).map(|_| ());
     shown(&secret).unwrap();
-    assert_eq!(refusal(shown(&Secret::generate())), "401 Unauthorized");
+    assert_eq!(
+        refusal(shown(&Secret::generate())),
+        "no valid credential was shown"
+    );
 
     world.accounts.set_enabled("eve", false).unwrap();
-    assert_eq!(refusal(shown(&secret)), "401 Unauthorized");
+    assert_eq!(refusal(shown(&secret)), "no valid credential was shown");
     world.accounts.set_enabled("eve", true).unwrap();
     shown(&secret).unwrap();
 
     world.gate.revoke_token(&eve, &made.id).unwrap();
-    assert_eq!(refusal(shown(&secret)), "401 Unauthorized");
+    assert_eq!(refusal(shown(&secret)), "no valid credential was shown");
     assert_eq!(world.tokens(&eve), []);
     assert_eq!(
         refusal(world.gate.revoke_token(&eve, &made.id)),
-        "404 Token Not Found"
+        "the account has no such token"
     );
     let (_, next) = world.make_token(&eve, &["*"]).unwrap();
     assert_eq!(next.id, "2", "a number was given twice");
@@ -146,7 +149,7 @@ fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
     assert_eq!(state(), TokenState::Expired);
     assert_eq!(
         refusal(world.gate.token(&secret, None, None)),
-        "401 Unauthorized"
+        "no valid credential was shown"
     );
 
     world.clock.set(at("2026-11-01"));
@@ -181,7 +184,7 @@ fn an_expired_token_stays_listed_and_expired_until_its_owner_says_otherwise() {
     assert_eq!(made.state, TokenState::Expired);
     assert_eq!(
         refusal(world.gate.token(&secret, None, None)),
-        "401 Unauthorized"
+        "no valid credential was shown"
     );
 }
 
@@ -252,7 +255,10 @@ fn a_project_is_added_beside_those_that_a_token_covers() {
     let holder = |secret: &Secret| world.gate.token(secret, None, None).unwrap();
     let (secret, _) = tokens.rotate(eve.account(), &made.id, 0, &actor).unwrap();
     let by_number = ProjectSelector::Number(other.number());
-    assert_eq!(world.told(&holder(&secret), &by_number), "403 Forbidden");
+    assert_eq!(
+        world.told(&holder(&secret), &by_number),
+        "no right allows this"
+    );
     add(&["gone.erp"]).unwrap();
     assert_eq!(world.told(&holder(&secret), &by_number), "gone.erp");
 
@@ -265,7 +271,7 @@ fn a_project_is_added_beside_those_that_a_token_covers() {
             &["*"],
             "malformed repos: \"*\" covers all your projects and must stand alone",
         ),
-        (&["theirs.erp"], "403 Forbidden"),
+        (&["theirs.erp"], "no right allows this"),
     ] {
         assert_eq!(refusal(add(repos)), refused);
     }
@@ -334,14 +340,14 @@ fn anothers_token_is_as_good_as_none() {
     assert_eq!(world.tokens(&root), []);
     for id in [id, "01", "+1", " 1", "", "x", "99", "18446744073709551616"] {
         let changed = world.gate.change_token(&root, id, &TokenChange::default());
-        assert_eq!(refusal(changed), "404 Token Not Found", "{id}");
+        assert_eq!(refusal(changed), "the account has no such token", "{id}");
         let revoked = world.gate.revoke_token(&adam, id);
-        assert_eq!(refusal(revoked), "404 Token Not Found", "{id}");
+        assert_eq!(refusal(revoked), "the account has no such token", "{id}");
     }
     for id in ["01", "+1"] {
         for caller in [&eve, &root] {
             let revoked = world.gate.revoke_token(caller, id);
-            assert_eq!(refusal(revoked), "404 Token Not Found", "{id}");
+            assert_eq!(refusal(revoked), "the account has no such token", "{id}");
         }
     }
     world.gate.token(&secret, None, None).unwrap();
@@ -380,10 +386,10 @@ fn an_owner_who_may_read_no_longer_takes_the_right_from_the_token() {
     assert_eq!(told(&by_id("acme.erp")), "acme.erp");
     let role: Role = "ROLE_SITEBUILDER_USER__acme".parse().unwrap();
     world.accounts.remove_role("eve", &role).unwrap();
-    assert_eq!(told(&by_id("acme.erp")), "403 Forbidden");
+    assert_eq!(told(&by_id("acme.erp")), "no right allows this");
     assert_eq!(
         told(&ProjectSelector::Number(project.number())),
-        "403 Forbidden"
+        "no right allows this"
     );
     world.accounts.add_role("eve", &Role::Auditor).unwrap();
     assert_eq!(told(&by_id("acme.erp")), "acme.erp");
@@ -447,7 +453,7 @@ fn a_rotated_token_has_another_value_and_the_old_one_its_grace() {
         "{other:?}"
     );
     world.clock.advance_s(3600);
-    assert_eq!(refusal(holder(&first)), "401 Unauthorized");
+    assert_eq!(refusal(holder(&first)), "no valid credential was shown");
     assert!(holder(&second).is_ok());
 
     // Of three values only the last two are ever known, and none after a revocation.

@@ -203,7 +203,7 @@ impl Gate {
     /// Opens a project for reading and listing.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Forbidden`] when it exists and no grant opens it.
+    /// [`Error::NoSuchProject`]; [`Error::Forbidden`] when it exists and no grant opens it.
     pub fn open(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
         self.open_for(caller, id, Permissions::VIEW)
     }
@@ -235,7 +235,7 @@ impl Gate {
 
     fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {
         let selector = ProjectSelector::Id(id.clone());
-        let project = find(&self.projects, &selector)?.ok_or(Error::NotFound)?;
+        let project = find(&self.projects, &selector)?.ok_or(Error::NoSuchProject)?;
         if !caller.account.may(needed, &project) {
             let path = VirtualPath::new(project.owner(), id);
             tracing::debug!(account = caller.account.number, %path, ?needed, "refused");

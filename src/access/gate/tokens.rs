@@ -38,7 +38,7 @@ impl Gate {
     /// # Errors
     /// [`Error::Forbidden`] when the token does not cover the project or its owner may not read it
     /// now; with an allowlist also for what does not exist and is not on it, so that a token reveals
-    /// nothing about others' projects. [`Error::NotFound`] else.
+    /// nothing about others' projects. [`Error::NoSuchProject`] else.
     pub fn open_by_token(
         &self,
         holder: &TokenHolder,
@@ -48,7 +48,7 @@ impl Gate {
         match find(&self.projects, selector)? {
             Some(project) if holder.may_read(&project) => Ok(project),
             None if scope.may_learn_absence(selector, &holder.owner, &self.projects)? => {
-                Err(Error::NotFound)
+                Err(Error::NoSuchProject)
             }
             _ => Err(Error::Forbidden(Refusal {
                 token: Some(holder.token.shown()),

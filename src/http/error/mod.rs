@@ -299,10 +299,11 @@ impl Error {
             Self::Access(access::Error::Unauthenticated(_)) => {
                 either("401 Unauthorized", "Not logged in")
             }
+            Self::Access(access::Error::FingerprintMismatch(_)) => "FINGERPRINT_MISMATCH".into(),
             Self::Access(access::Error::Forbidden(_)) | Self::Repo(repo::Error::Forbidden) => {
                 either("403 Forbidden", "your roles do not allow this")
             }
-            Self::Access(access::Error::NotFound) => missing(flavor, Missing::Project).into(),
+            Self::Access(access::Error::NoSuchProject) => missing(flavor, Missing::Project).into(),
             Self::Access(access::Error::NoSuchToken) => {
                 either("404 Token Not Found", "Token not found")
             }
@@ -381,7 +382,7 @@ fn of_access(error: &access::Error) -> StatusCode {
         | access::Error::WrongLogin(_)
         | access::Error::FingerprintMismatch(_) => StatusCode::UNAUTHORIZED,
         access::Error::Forbidden(_) => StatusCode::FORBIDDEN,
-        access::Error::NotFound
+        access::Error::NoSuchProject
         | access::Error::NoSuchToken
         | access::Error::NoSuchSession
         | access::Error::NoSuchAccount { .. } => StatusCode::NOT_FOUND,

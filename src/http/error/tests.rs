@@ -45,10 +45,22 @@ fn refusals_of_the_gate_have_their_statuses_and_texts() {
             "your roles do not allow this",
         ),
         (
-            gate(access::Error::NotFound),
+            gate(access::Error::NoSuchProject),
             404,
             "404 Project Not Found",
             "Project not found",
+        ),
+        (
+            gate(access::Error::NoSuchToken),
+            404,
+            "404 Token Not Found",
+            "Token not found",
+        ),
+        (
+            gate(access::Error::NoSuchSession),
+            404,
+            "Session not found",
+            "Session not found",
         ),
         (
             Error::TooMany {
