@@ -50,7 +50,7 @@ pub enum Error {
     Store(#[from] StoreError),
     /// The repository.
     #[error(transparent)]
-    Repo(#[from] repo::Error),
+    Repo(repo::Error),
     /// Accounts and tokens.
     #[error(transparent)]
     Access(access::Error),
@@ -96,6 +96,17 @@ impl From<access::Error> for Error {
                 "there is no user \"{name}\"; \"siteconf user list\" names all"
             )),
             other => Self::Access(other),
+        }
+    }
+}
+
+impl From<repo::Error> for Error {
+    fn from(error: repo::Error) -> Self {
+        match error {
+            repo::Error::WouldEmpty { .. } => {
+                Self::Failed(format!("{error}; --allow-empty lets it"))
+            }
+            other => Self::Repo(other),
         }
     }
 }

@@ -174,9 +174,16 @@ impl Opened {
         if store_bytes_max < u64::MAX {
             self.inspectable().require_files()?;
         }
-        Ok(FileLimit {
-            set_bytes_max: settings.file_bytes_max,
-            store_bytes_max,
+        Ok(if settings.file_bytes_max <= store_bytes_max {
+            FileLimit {
+                bytes_max: settings.file_bytes_max,
+                hint: " (file_bytes_max)",
+            }
+        } else {
+            FileLimit {
+                bytes_max: store_bytes_max,
+                hint: ", and the store has no bucket for such files (blobs)",
+            }
         })
     }
 

@@ -52,7 +52,7 @@ impl CountLimits {
     /// Refuses one project more for an account with so many deleted ones.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::TooManyDeleted`].
     pub(super) fn check_deleted_projects(self, count: u64) -> Result<()> {
         check_deleted(count, self.projects_account_max, "the account", "projects")
     }
@@ -60,7 +60,7 @@ impl CountLimits {
     /// Refuses one branch more for a project with so many deleted ones.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::TooManyDeleted`].
     pub(super) fn check_deleted_branches(self, count: u64) -> Result<()> {
         check_deleted(count, self.branches_project_max, "the project", "branches")
     }
@@ -75,13 +75,14 @@ fn check(count: u64, most: u64, whose: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_deleted(count: u64, most: u64, whose: &str, what: &str) -> Result<()> {
+fn check_deleted(count: u64, most: u64, whose: &'static str, what: &'static str) -> Result<()> {
     if count >= most {
-        return Err(Error::invalid(format!(
-            "{whose} has {count} deleted {what} that can still be restored, and no more are made from {most} on: wait \
-             until some are forgotten (the list of what was deleted says when, as kept_until), or ask the operator of \
-             the service, who can have them forgotten at once: siteconf gc --keep-deleted-days N"
-        )));
+        return Err(Error::TooManyDeleted {
+            whose,
+            what,
+            count,
+            most,
+        });
     }
     Ok(())
 }

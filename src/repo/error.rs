@@ -1,6 +1,7 @@
 //! What can go wrong with a project, by what the caller can do about it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::file_path::FilePath;
@@ -57,6 +58,31 @@ pub enum Error {
     Invalid {
         /// What is wrong and what to do.
         reason: String,
+    },
+    /// A mirror of a folder from which nothing was taken would leave nothing of a branch.
+    #[error(
+        "nothing was taken from {}, so its mirror would empty the branch, which has {files} files",
+        folder.display()
+    )]
+    WouldEmpty {
+        /// The folder.
+        folder: PathBuf,
+        /// How many files the branch has.
+        files: u64,
+    },
+    /// So many are deleted and can be restored that no more are made.
+    #[error(
+        "{whose} has {count} deleted {what} that can still be restored, and no more are made from {most} on"
+    )]
+    TooManyDeleted {
+        /// "the account" or "the project".
+        whose: &'static str,
+        /// "projects" or "branches".
+        what: &'static str,
+        /// How many.
+        count: u64,
+        /// From how many on.
+        most: u64,
     },
     /// Who asked for it may do it no longer.
     #[error("the right to change the project was taken away meanwhile")]

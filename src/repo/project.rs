@@ -29,7 +29,7 @@ impl Projects {
     ///
     /// # Errors
     /// [`Error::Exists`] when the identifier is taken; [`Error::Invalid`] when the account is not there, or has
-    /// as many projects as it may have, or as many deleted ones that can be restored.
+    /// as many projects as it may have; [`Error::TooManyDeleted`].
     pub fn create_project(
         &self,
         repo_id: &RepoId,

@@ -100,12 +100,15 @@ fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused()
     scene.save("a", "old");
     let folder = folder(&[("a", "four"), ("b", "five!"), ("link@", "a")]);
     let source = ImportFolder::open(folder.path(), None).unwrap();
-    let import = |file_bytes_max, may_empty| {
+    let import = |bytes_max, may_empty| {
         let mut skipped = Vec::new();
         let options = ImportOptions {
             mirror: true,
             may_empty,
-            file_limit: FileLimit::set(file_bytes_max),
+            file_limit: FileLimit {
+                bytes_max,
+                hint: " (as set)",
+            },
             ..ImportOptions::default()
         };
         let main = branch("main");
@@ -124,7 +127,7 @@ fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused()
     let link = "link: it is a symbolic link".to_owned();
     let (report, skipped) = import(4, false);
     assert_eq!(report, Ok((1, 2, 1)));
-    let large = "b: it is larger than 4 bytes (file_bytes_max)".to_owned();
+    let large = "b: it is larger than 4 bytes (as set)".to_owned();
     assert_eq!(skipped, [large, link.clone()]);
     assert_eq!(scene.files(), ["a=four"]);
 
@@ -135,8 +138,7 @@ fn what_could_not_be_taken_is_counted_apart_and_a_mirror_of_nothing_is_refused()
     assert_eq!(
         report,
         Err(format!(
-            "nothing was taken from {}, so its mirror would empty the branch, which has 1 files; \
-             --allow-empty lets it",
+            "nothing was taken from {}, so its mirror would empty the branch, which has 1 files",
             folder.path().display()
         ))
     );

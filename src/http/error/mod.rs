@@ -312,6 +312,13 @@ impl Error {
             | Self::Access(access::Error::Repo(repo::Error::NotFound { what })) => {
                 missing(flavor, *what).into()
             }
+            Self::Repo(repo::Error::TooManyDeleted { .. })
+            | Self::Access(access::Error::Repo(repo::Error::TooManyDeleted { .. })) => format!(
+                "{self}: wait until some are forgotten (the list of what was deleted says when, as kept_until), or \
+                 ask the operator of the service, who can have them forgotten at once: siteconf gc \
+                 --keep-deleted-days N"
+            )
+            .into(),
             other => match other.status() {
                 StatusCode::INTERNAL_SERVER_ERROR => either(
                     "500 Internal Server Error",
@@ -399,7 +406,10 @@ fn of_repo(error: &repo::Error) -> StatusCode {
     match error {
         repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
         repo::Error::Forbidden => StatusCode::FORBIDDEN,
-        repo::Error::Invalid { .. } | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
+        repo::Error::Invalid { .. }
+        | repo::Error::WouldEmpty { .. }
+        | repo::Error::TooManyDeleted { .. }
+        | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
         repo::Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         repo::Error::Store(error) => of_store(error),

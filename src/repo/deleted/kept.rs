@@ -10,7 +10,7 @@ impl Projects {
     /// Refuses one project more for an account with too many that are deleted and can be restored.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::TooManyDeleted`].
     ///
     /// # Limits
     /// Reads the records of all deleted projects, some at a time. They are seldom asked for: memory is for others.
@@ -31,7 +31,7 @@ impl Project {
     /// Refuses one branch more for a project with too many that are deleted and not forgotten yet. Only keys are read.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::TooManyDeleted`].
     pub(in crate::repo) fn check_deleted_branches(&self) -> Result<()> {
         let limits = self.projects.count_limits;
         if limits == CountLimits::NONE {

@@ -3,36 +3,22 @@
 /// The largest file that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileLimit {
-    /// As the settings say, in bytes.
-    pub set_bytes_max: u64,
-    /// As the store has a place for, in bytes.
-    pub store_bytes_max: u64,
+    /// In bytes.
+    pub bytes_max: u64,
+    /// What a refusal says behind the number of bytes: where the limit comes from.
+    pub hint: &'static str,
 }
 
 impl FileLimit {
     /// Files of any size.
-    pub const NONE: Self = Self::set(u64::MAX);
-
-    /// So many bytes, as the settings say, for a store that takes files of any size or is not asked.
-    pub const fn set(bytes_max: u64) -> Self {
-        Self {
-            set_bytes_max: bytes_max,
-            store_bytes_max: u64::MAX,
-        }
-    }
+    pub const NONE: Self = Self {
+        bytes_max: u64::MAX,
+        hint: "",
+    };
 
     /// Why a file of this size is not taken, if it is too large.
     pub(super) fn refuse(self, size: u64) -> Option<String> {
-        let (set, store) = (self.set_bytes_max, self.store_bytes_max);
-        if size <= set.min(store) {
-            return None;
-        }
-        Some(if set <= store {
-            format!("it is larger than {set} bytes (file_bytes_max)")
-        } else {
-            format!(
-                "it is larger than {store} bytes, and the store has no bucket for such files (blobs)"
-            )
-        })
+        let Self { bytes_max, hint } = self;
+        (size > bytes_max).then(|| format!("it is larger than {bytes_max} bytes{hint}"))
     }
 }

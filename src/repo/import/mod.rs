@@ -218,8 +218,8 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`super::Missing::Branch`]; [`Error::Invalid`] when a file would take a folder's place or the
-    /// reverse, a mirror of nothing would empty the branch, or the date is before its last change. The
-    /// branch is as it was then.
+    /// reverse, or the date is before the branch's last change; [`Error::WouldEmpty`]. The branch is as it was
+    /// then.
     pub fn lay(&self, branch: &BranchName, folder: &ReadFolder) -> Result<ImportReport> {
         let options = &folder.options;
         let nodes = self.projects.nodes();
@@ -309,11 +309,10 @@ fn refuse_to_empty(
 ) -> Result<()> {
     let before = head.totals().files;
     if options.mirror && !options.may_empty && files == 0 && before > 0 {
-        let folder = folder.display();
-        return Err(Error::invalid(format!(
-            "nothing was taken from {folder}, so its mirror would empty the branch, which has {before} \
-             files; --allow-empty lets it"
-        )));
+        return Err(Error::WouldEmpty {
+            folder: folder.to_owned(),
+            files: before,
+        });
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ impl ImportFolder {
     ///
     /// # Errors
     /// Those of [`Projects::read_folder`]; [`Error::Invalid`] when a file would take a folder's place or
-    /// the reverse, or a mirror of nothing would empty the branch.
+    /// the reverse; [`Error::WouldEmpty`].
     ///
     /// # Limits
     /// Memory grows with the entries of the largest single folder; that of a mirror also with the paths

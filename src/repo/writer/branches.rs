@@ -16,7 +16,7 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Invalid`] when the project has as
-    /// many branches as it may have, or as many deleted ones that can be restored.
+    /// many branches as it may have; [`Error::TooManyDeleted`].
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
         self.create_branch_at(name, from, self.projects.clock().now())
     }

@@ -131,8 +131,12 @@ pub(in crate::cli::pull) fn digest(
 ) -> Pulled<BranchDigest> {
     let failed = |what: String| Fault::lasting(format!("reading {}: {what}", visible_path(next)));
     let folder = ImportFolder::open(next, None).map_err(|e| failed(e.to_string()))?;
+    let limit = FileLimit {
+        bytes_max,
+        hint: " (--bytes-max)",
+    };
     let mut lost = None;
-    let digest = folder.digest(FileLimit::set(bytes_max), |step| {
+    let digest = folder.digest(limit, |step| {
         if let DigestStep::Skipped { path, reason } = step {
             lost = Some(format!("\"{}\": {reason}", visible_path(path)));
             return ControlFlow::Break(());
