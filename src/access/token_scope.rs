@@ -292,9 +292,5 @@ pub(super) fn find(projects: &Projects, selector: &ProjectSelector) -> Result<Op
         ProjectSelector::Number(number) => projects.project_by_number(*number),
         ProjectSelector::Unknown => return Ok(None),
     };
-    match found {
-        Ok(project) => Ok(Some(project)),
-        Err(repo::Error::NotFound { .. }) => Ok(None),
-        Err(failed) => Err(failed.into()),
-    }
+    Ok(repo::optional(found)?)
 }

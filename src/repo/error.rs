@@ -204,5 +204,17 @@ impl From<EditError> for Error {
     }
 }
 
+/// What was found, `None` where the error is that it is not there.
+///
+/// # Errors
+/// All others.
+pub fn optional<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(failed) => Err(failed),
+    }
+}
+
 /// A result of this layer.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -39,7 +39,7 @@ pub use count_limits::CountLimits;
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, Comparison, FileDifference, Renames, Survey, diff, diff_at_most};
 pub use digests::BranchDigest;
-pub use error::{Error, Missing, Result};
+pub use error::{Error, Missing, Result, optional};
 pub use export::{ExportError, export};
 pub use history::{
     Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files, merge_base,

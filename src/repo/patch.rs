@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::{Body, Error, FileView, Missing, Result, Revision};
+use super::{Body, Error, FileView, Missing, Result, Revision, optional};
 use crate::base::file_path::FilePath;
 use crate::base::limits::{TEXT_DIFF_BYTES_MAX, TEXT_DIFF_MS_MAX};
 use crate::store::StoreError;
@@ -112,12 +112,7 @@ pub fn patch_names(path: &str, old: bool, new: bool) -> String {
 /// As [`patch`]; larger files are [`Error::TooLarge`]. Of files that are not text it says only that
 /// they differ.
 pub fn text_diff(old: &Revision, new: &Revision, path: &FilePath) -> Result<String> {
-    let file = |revision: &Revision| match revision.file(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(Error::NotFound { .. }) => Ok(None),
-        Err(failed) => Err(failed),
-    };
-    let (before, after) = (file(old)?, file(new)?);
+    let (before, after) = (optional(old.file(path))?, optional(new.file(path))?);
     if before.is_none() && after.is_none() {
         return Err(Error::missing(Missing::File));
     }

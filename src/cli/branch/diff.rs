@@ -90,14 +90,8 @@ pub(in crate::cli) fn show(
 
 /// True if there is a file or a folder of this path.
 fn has(state: &Revision, path: &FilePath) -> Result<bool> {
-    let found = match state.file(path) {
-        Err(repo::Error::NotFound { .. }) => state.listing(Some(path), false).map(drop),
-        found => found.map(drop),
-    };
-    match found {
-        Err(repo::Error::NotFound { .. }) => Ok(false),
-        found => Ok(found.map(|()| true)?),
-    }
+    Ok(repo::optional(state.file(path))?.is_some()
+        || repo::optional(state.listing(Some(path), false))?.is_some())
 }
 
 /// Writes which files differ, and how.

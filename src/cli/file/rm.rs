@@ -19,11 +19,9 @@ pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'
     let writer = writer.passing_over_rules(wish.no_validate);
     let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
     let head = opened.branch(&repo_id, &branch)?.head();
-    let below = match head.listing(Some(&path), true) {
-        Ok(listing) => Some(listing.totals()?.files),
-        Err(repo::Error::NotFound { .. }) => None,
-        Err(failed) => return Err(failed.into()),
-    };
+    let folder = repo::optional(head.listing(Some(&path), true))?;
+    let below = folder.map(|folder| Ok::<_, Error>(folder.totals()?.files));
+    let below = below.transpose()?;
     let applied = match below {
         Some(files) if !wish.recursive => {
             return Err(Error::Failed(format!(

@@ -293,10 +293,7 @@ impl Target {
         let owner = owner
             .map(|name| opened.accounts.by_name(name))
             .transpose()?;
-        let project = match opened.repository.project(repo_id) {
-            Err(repo::Error::NotFound { .. }) => None,
-            found => Some(found?),
-        };
+        let project = repo::optional(opened.repository.project(repo_id))?;
         match (project, owner) {
             (Some(project), Some(owner)) if project.owner() != owner.number() => {
                 Err(Error::Failed(format!(
@@ -322,10 +319,7 @@ impl Target {
         let Self::Project(project) = self else {
             return Ok(None);
         };
-        match project.branch(name) {
-            Err(repo::Error::NotFound { .. }) => Ok(None),
-            found => Ok(Some(found?)),
-        }
+        Ok(repo::optional(project.branch(name))?)
     }
 
     /// Refuses what may not be the first content of a branch.

@@ -340,10 +340,8 @@ impl Migration<'_> {
 
     /// True if another project of the older system has this identifier here.
     fn is_taken(&mut self, old: &OldProject) -> Result<bool> {
-        let other = match self.opened.repository.project(&old.repo_id) {
-            Ok(other) => other,
-            Err(repo::Error::NotFound { .. }) => return Ok(false),
-            Err(failed) => return Err(failed.into()),
+        let Some(other) = repo::optional(self.opened.repository.project(&old.repo_id))? else {
+            return Ok(false);
         };
         let there = other.moved_from().unwrap_or(&old.repo_id);
         let reason =

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 pub use forget::Forgotten;
 
-use super::{Error, Missing, Project, Projects, Result};
+use super::{Error, Missing, Project, Projects, Result, optional};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::{DAY_S, Timestamp};
 use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
@@ -197,11 +197,7 @@ impl Projects {
 
     /// The project of this number, `None` if there is none or it is deleted.
     fn living(&self, number: u64) -> Result<Option<Project>> {
-        match self.project_by_number(number) {
-            Ok(project) => Ok(Some(project)),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(failed) => Err(failed),
-        }
+        optional(self.project_by_number(number))
     }
 
     /// As [`Projects::living`], but `None` also for one whose record is damaged: that keeps no other.

@@ -8,17 +8,13 @@ use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::repo::{Error, Project, ProjectWriter, Projects, Result};
+use crate::repo::{Error, Project, ProjectWriter, Projects, Result, optional};
 
 impl Projects {
     /// The project that has this identifier in an older system: one that was brought from there, whatever
     /// it is called here, else one that was made here under this identifier.
     pub fn project_from(&self, id: &RepoId) -> Result<Option<Project>> {
-        let named = match self.project(id) {
-            Ok(project) => Some(project),
-            Err(Error::NotFound { .. }) => None,
-            Err(failed) => return Err(failed),
-        };
+        let named = optional(self.project(id))?;
         let is_it = |project: &Project| project.moved_from() == Some(id);
         if named.as_ref().is_some_and(is_it) {
             return Ok(named);

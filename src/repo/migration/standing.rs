@@ -2,7 +2,7 @@
 
 use crate::base::branch_name::BranchName;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::repo::{Branch, Error, Missing, Project, Result, Revision};
+use crate::repo::{Branch, Error, Missing, Project, Result, Revision, optional};
 
 impl Branch {
     /// True if it was brought from an older system.
@@ -50,10 +50,7 @@ impl Project {
         if snapshots == branch.snapshot_count() {
             return Ok(Standing::AsMoved(branch));
         }
-        let left = match branch.snapshot(SnapshotVersion::new(snapshots + 1)) {
-            Err(Error::NotFound { .. }) => None,
-            found => Some(found?),
-        };
+        let left = optional(branch.snapshot(SnapshotVersion::new(snapshots + 1)))?;
         Ok(Standing::Changed { branch, left })
     }
 }

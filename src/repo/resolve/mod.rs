@@ -4,7 +4,7 @@ mod absent_ids;
 
 use std::collections::BTreeMap;
 
-use super::{Branch, Error, Missing, Project, Result, Revision};
+use super::{Branch, Error, Missing, Project, Result, Revision, optional};
 use crate::base::branch_name::BranchName;
 use crate::base::id::{ManifestId, is_commit_abbreviation};
 use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
@@ -115,11 +115,7 @@ impl Project {
         let Ok(name) = BranchName::parse(name) else {
             return Ok(None);
         };
-        match self.branch(&name) {
-            Ok(branch) => Ok(Some(branch)),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(failed) => Err(failed),
-        }
+        optional(self.branch(&name))
     }
 
     /// The one state in the index whose commit id begins with this text.
