@@ -9,7 +9,7 @@ use super::output::{self, Listed};
 use super::progress::Progress;
 use super::settings::{Flags, PRUNE};
 use super::{Result, Streams};
-use crate::repo::{Pruned, Pruning, Retention};
+use crate::repo::{Execution, Pruned, Pruning, Retention};
 use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
@@ -59,14 +59,11 @@ pub(super) fn prune(
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
     let (repository, actor) = (&opened.repository, &opened.actor);
+    let execution = Execution::of(wish.dry_run);
     let Pruning { branches, failed } = match opened.engine() {
-        Engine::Embedded(store) => {
-            repository.prune(store.as_ref(), usual, wish.dry_run, actor, step)
-        }
+        Engine::Embedded(store) => repository.prune(store.as_ref(), usual, execution, actor, step),
         #[cfg(feature = "fleet")]
-        Engine::Postgres(store) => {
-            repository.prune(store.as_ref(), usual, wish.dry_run, actor, step)
-        }
+        Engine::Postgres(store) => repository.prune(store.as_ref(), usual, execution, actor, step),
     }?;
     drop(progress);
     let row = |pruned: Pruned| Row {

@@ -13,6 +13,7 @@ mod demand;
 mod diff;
 mod digests;
 mod error;
+mod execution;
 mod export;
 mod find_blob;
 mod history;
@@ -40,6 +41,7 @@ pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, Comparison, FileDifference, Renames, Survey, diff, diff_at_most};
 pub use digests::BranchDigest;
 pub use error::{Error, Missing, Result, optional};
+pub use execution::Execution;
 pub use export::{ExportError, export};
 pub use history::{
     Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files, merge_base,

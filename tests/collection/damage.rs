@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 use siteconf::base::actor::Actor;
-use siteconf::repo::{Collected, Condition, Damage, ProjectWriter, Retention};
+use siteconf::repo::{Collected, Condition, Damage, Execution, ProjectWriter, Retention};
 use siteconf::store::StoreError;
 
 use crate::scene::{
@@ -197,7 +197,7 @@ fn a_damaged_digest_keeps_no_other_record_and_no_room() {
     };
     let pruned = daemon
         .projects
-        .prune(daemon.store(), one, false, &actor, |_| {});
+        .prune(daemon.store(), one, Execution::Apply, &actor, |_| {});
     pruned.unwrap();
     let done = daemon.collect();
     assert!(done.failed.is_none(), "{done:?}");

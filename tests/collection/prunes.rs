@@ -11,7 +11,7 @@ use siteconf::base::clock::{ManualClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{
-    Body, Condition, Error, ImportFolder, ImportOptions, ProjectWriter, Retention,
+    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Retention,
 };
 use siteconf::store::Scan;
 
@@ -29,7 +29,7 @@ fn prune(process: &Process, retention: Retention) -> u64 {
         .prune(
             process.store(),
             retention,
-            false,
+            Execution::Apply,
             &Actor::from("alice"),
             |_| {},
         )
@@ -172,7 +172,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
         .prune(
             daemon.store(),
             rule(1, 0),
-            true,
+            Execution::Preview,
             &Actor::from("alice"),
             |_| {},
         )
@@ -308,9 +308,13 @@ fn what_another_has_pruned_meanwhile_is_not_told_as_done() {
     let actor = Actor::from("alice");
     let mut others = 0;
     let meanwhile = |_| others += prune(&beside, rule(5, 0));
-    let pruning = daemon
-        .projects
-        .prune(daemon.store(), rule(1, 0), false, &actor, meanwhile);
+    let pruning = daemon.projects.prune(
+        daemon.store(),
+        rule(1, 0),
+        Execution::Apply,
+        &actor,
+        meanwhile,
+    );
     assert!(pruning.unwrap().branches.is_empty());
     assert_eq!(others, 7);
     assert_eq!(versions(&project), [12, 11, 10, 9, 8]);

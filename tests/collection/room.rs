@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use siteconf::base::actor::Actor;
-use siteconf::repo::Retention;
+use siteconf::repo::{Execution, Retention};
 
 use crate::rounds::Rounds;
 use crate::scene::{Process, assert_nothing_left, number};
@@ -49,7 +49,7 @@ fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
     let actor = Actor::from("alice");
     let pruned = daemon
         .projects
-        .prune(daemon.store(), keep, false, &actor, |_| {});
+        .prune(daemon.store(), keep, Execution::Apply, &actor, |_| {});
     assert_eq!(pruned.unwrap().branches[0].snapshots, saves - KEPT);
     assert_nothing_left(&daemon, old.path());
     drop((project, daemon));
@@ -72,7 +72,7 @@ fn a_pruned_store_takes_little_more_than_a_fresh_one_of_the_same() {
     }
     let pruned = daemon
         .projects
-        .prune(daemon.store(), keep, false, &actor, |_| {});
+        .prune(daemon.store(), keep, Execution::Apply, &actor, |_| {});
     assert!(pruned.unwrap().branches.len() <= 1);
     daemon.collect();
     drop((project, daemon));

@@ -3,6 +3,7 @@
 use siteconf::base::actor::Actor;
 use siteconf::object::key;
 use siteconf::object::record::{Retention, SnapshotRecord};
+use siteconf::repo::Execution;
 use siteconf::store::{Batch, Expect, Scan, Store};
 
 use crate::common::{Bench, Layout, body};
@@ -37,7 +38,13 @@ fn a_pruning_reads_what_stays_in_pages() {
     let store = bench.counts.inner().store();
     let pruned = bench
         .repository
-        .prune(store, retention, false, &Actor::from("alice"), |_| {})
+        .prune(
+            store,
+            retention,
+            Execution::Apply,
+            &Actor::from("alice"),
+            |_| {},
+        )
         .unwrap();
     assert_eq!(pruned.branches.len(), 1);
     let passed = bench.counts.inner().take();

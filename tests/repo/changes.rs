@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use siteconf::base::id::BlobId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{BatchAction, Change, ChangeCounts, Condition, ImportFolder, ImportOptions};
+use siteconf::repo::{
+    BatchAction, Change, ChangeCounts, Condition, Execution, ImportFolder, ImportOptions,
+};
 use siteconf::repo::{EntryKind, Retention, Revision, changed_files};
 use siteconf::store::memory::MemoryStore;
 
@@ -269,7 +271,7 @@ fn snapshots_that_were_pruned_are_searched_no_more() {
     let actor = "alice".into();
     scene
         .projects
-        .prune(store.as_ref(), keep, false, &actor, |_| {})
+        .prune(store.as_ref(), keep, Execution::Apply, &actor, |_| {})
         .unwrap();
     assert_eq!(versions(&scene, "main", "a", 100), [10, 9, 8]);
     let last = all(&scene, "main").pop().unwrap();

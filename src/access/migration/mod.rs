@@ -19,6 +19,7 @@ use crate::base::id::Sha256;
 use crate::base::limits::INSTANCE_ID_BYTES_MAX;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::ServerKey;
+use crate::repo::Execution;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::{Batch, Versioned};
@@ -240,14 +241,13 @@ impl Tokens {
         Ok(Brought::Changed)
     }
 
-    /// Revokes a token that an older system has revoked, if it is here as it came. With `only_look` it
-    /// changes nothing, and says what would come of it.
+    /// Revokes a token that an older system has revoked, if it is here as it came.
     pub fn end(
         &self,
         account: &Account,
         digest: Sha256,
         actor: &Actor,
-        only_look: bool,
+        execution: Execution,
     ) -> Result<Ended> {
         self.records.retry_on_conflict(|| {
             let kept = match self.lead(digest)? {
@@ -267,7 +267,7 @@ impl Tokens {
             if token.moved != Some(token.terms()) {
                 return Ok(Ended::Changed(token.number.to_string()));
             }
-            if !only_look {
+            if execution == Execution::Apply {
                 self.revoke_kept(account, &kept, actor)?;
             }
             Ok(Ended::Revoked)

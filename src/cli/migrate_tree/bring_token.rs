@@ -8,6 +8,7 @@ use crate::access::{Account, Brought, Ended, OldToken, Permissions, Planned, Tok
 use crate::base::repo_id::RepoId;
 use crate::cli::Result;
 use crate::cli::token::lacks_role;
+use crate::repo::Execution;
 
 /// Whose token it is, where that is nobody who can be.
 const NO_ACCOUNT: &str = "there is no account for its owner";
@@ -40,7 +41,8 @@ impl Migration<'_> {
             return Ok(Ok(Done::Unchanged));
         };
         let tokens = Tokens::new(&self.opened.repository);
-        let ended = tokens.end(&account, old.digest, &self.opened.actor, self.dry_run)?;
+        let execution = Execution::of(self.dry_run);
+        let ended = tokens.end(&account, old.digest, &self.opened.actor, execution)?;
         let stays = |why: &str, id: &str| {
             format!("it is revoked there, and {why}: \"siteconf token revoke {id}\" ends it")
         };

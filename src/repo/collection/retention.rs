@@ -17,7 +17,7 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
-use crate::repo::{Branch, Error, Missing, Project, Result, audit};
+use crate::repo::{Branch, Error, Execution, Missing, Project, Result, audit};
 use crate::store::collection::{Collectable, Need, Pace};
 use crate::store::{self, Batch, Expect, Record, Scan, StoreError, Versioned};
 
@@ -42,8 +42,8 @@ pub struct Pruned {
     pub branch: BranchName,
     /// How many snapshots.
     pub snapshots: u64,
-    /// What the next collection removes for it at most: other branches may need some. Zero where nobody
-    /// asked.
+    /// What the next collection removes for it at most: other branches may need some. Only a preview
+    /// works it out.
     pub frees: Amount,
 }
 
@@ -56,7 +56,7 @@ struct Old {
 
 impl Projects {
     /// Removes the snapshots that no rule keeps, of every branch: the rule of its project, else `usual`.
-    /// Others may save meanwhile. With `only_weigh` it removes nothing, and says what that would free.
+    /// Others may save meanwhile. A preview says what that would free.
     /// `store` is the store of these projects.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Projects {
         &self,
         store: &impl Collectable,
         usual: Retention,
-        only_weigh: bool,
+        execution: Execution,
         actor: &Actor,
         mut step: impl FnMut(CollectionStep),
     ) -> Result<Pruning> {
@@ -87,10 +87,13 @@ impl Projects {
                     }
                     let snapshots = old.len() as u64;
                     step(CollectionStep::Pruning(snapshots));
-                    if only_weigh {
-                        return Ok((snapshots, branch.only_in(store, &old)?));
+                    match execution {
+                        Execution::Preview => Ok((snapshots, branch.only_in(store, &old)?)),
+                        Execution::Apply => {
+                            let removed = branch.forget(store, &pace, &old, actor)?;
+                            Ok((removed, Amount::default()))
+                        }
                     }
-                    Ok((branch.forget(store, &pace, &old, actor)?, Amount::default()))
                 };
                 let nothing = || Ok((0, Amount::default()));
                 let (snapshots, frees) = pruning.or_else(prune(), nothing)?;
