@@ -9,7 +9,6 @@ mod branch_changes;
 mod collection;
 mod count_limits;
 mod deleted;
-mod demand;
 mod diff;
 mod digests;
 mod error;

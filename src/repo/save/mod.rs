@@ -1,11 +1,12 @@
 //! Changes of a branch, and how they are committed.
 //!
-//! [`prove`] holds a change against the rules of its project, [`queue`] lets one caller commit for all that
-//! wait, [`apply`] makes the new head from their changes, and [`rebase`] brings an import up to date that was
-//! prepared outside of the queue.
+//! [`condition`] says what must hold before, [`prove`] holds a change against the rules of its project,
+//! [`queue`] lets one caller commit for all that wait, [`apply`] makes the new head from their changes, and
+//! [`rebase`] brings an import up to date that was prepared outside of the queue.
 
 pub(super) mod apply;
 mod batch;
+mod condition;
 pub(super) mod date;
 mod missing;
 pub(super) mod prove;
@@ -21,50 +22,11 @@ use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::object::node::{FileEntry, Totals};
-use crate::repo::{Error, Permit, Result};
+use crate::object::node::Totals;
+use crate::repo::Permit;
 use crate::store::Version;
+pub use condition::Condition;
 use rebase::PreparedImport;
-
-/// What must hold of a file or a branch for a change to be made (`If-Match`, `If-None-Match`). The
-/// entity tag of a file is its blob's id, that of a branch is the commit id of its head.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Condition {
-    /// Nothing.
-    #[default]
-    None,
-    /// It is there, and its entity tag is one of these (`*` for any).
-    IfMatch(Vec<String>),
-    /// It is not there.
-    IfAbsent,
-}
-
-impl Condition {
-    /// True if it holds of what has this entity tag, `None` for what is not there.
-    pub(in crate::repo) fn holds(&self, tag: Option<&str>) -> bool {
-        match (self, tag) {
-            (Self::None, _) | (Self::IfAbsent, None) => true,
-            (Self::IfAbsent, Some(_)) | (Self::IfMatch(_), None) => false,
-            (Self::IfMatch(tags), Some(own)) => tags.iter().any(|tag| tag == own || tag == "*"),
-        }
-    }
-
-    /// Refuses a change of a file, `None` where there is none, of which it does not hold.
-    ///
-    /// # Errors
-    /// [`Error::Precondition`].
-    fn require(&self, path: &FilePath, file: Option<&FileEntry>) -> Result<()> {
-        if *self == Self::None {
-            return Ok(());
-        }
-        let own = file.map(|file| file.blob);
-        if self.holds(own.map(|own| own.to_string()).as_deref()) {
-            Ok(())
-        } else {
-            Err(Error::file_precondition(Some(path), own))
-        }
-    }
-}
 
 /// One change of a batch. A condition is about the file as the changes before it left it.
 #[derive(Clone, Debug)]
