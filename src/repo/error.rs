@@ -150,6 +150,7 @@ impl Error {
                 error,
                 StoreError::Full
                     | StoreError::LittleRoom
+                    | StoreError::BucketFull
                     | StoreError::Expired
                     | StoreError::Unpinned
                     | StoreError::TooLarge { .. }

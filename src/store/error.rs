@@ -84,6 +84,9 @@ pub enum StoreError {
     /// The bucket of large files does not answer, or refuses. Nothing was changed; it heals when it does.
     #[error("the bucket of large files does not answer")]
     BucketAway,
+    /// The bucket of large files has no room, or its quota is used up. Nothing was changed; it heals when there is room.
+    #[error("the bucket of large files takes no more: it is full, or its quota is used up")]
+    BucketFull,
     /// The bucket of large files cannot be used as it is.
     #[error("the bucket of large files cannot be used: {reason}")]
     UnfitBucket {
@@ -203,7 +206,12 @@ impl StoreError {
     pub(super) fn changed_nothing(&self) -> bool {
         matches!(
             self,
-            Self::Full | Self::LittleRoom | Self::Busy | Self::Unavailable | Self::BucketAway
+            Self::Full
+                | Self::LittleRoom
+                | Self::Busy
+                | Self::Unavailable
+                | Self::BucketAway
+                | Self::BucketFull
         )
     }
 

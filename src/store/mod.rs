@@ -440,6 +440,11 @@ pub trait Store: Send + Sync + fmt::Debug {
         true
     }
 
+    /// False while large bodies lie elsewhere and the last one found no room there; it heals.
+    fn has_room_for_large_bodies(&self) -> bool {
+        true
+    }
+
     /// Largest body that it has a place for, in bytes: where large ones have none, what is kept inline.
     fn body_bytes_max(&self) -> u64 {
         u64::MAX

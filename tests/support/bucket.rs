@@ -57,6 +57,10 @@ pub(crate) enum Fault {
     ListsNoUploads,
     /// Who asks may remove no file, as where one is locked.
     KeepsFiles,
+    /// It has no room: it brings nothing in and removes nothing.
+    Full,
+    /// What may be brought in is used up.
+    Quota,
 }
 
 /// The server, and the part of its bucket that one store has. The server ends with the process.
@@ -282,6 +286,13 @@ async fn answer(
         Fault::Denies | Fault::KeepsFiles => {
             return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied"));
         }
+        Fault::Full => {
+            return Ok(refusal(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "XMinioStorageFull",
+            ));
+        }
+        Fault::Quota => return Ok(refusal(StatusCode::FORBIDDEN, "QuotaExceeded")),
         Fault::Loses => return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchKey")),
         Fault::RefusesParts => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidPart")),
         Fault::Nothing | Fault::Flips | Fault::Cuts | Fault::ListsNoUploads => {}
@@ -361,6 +372,7 @@ impl Faults {
         let is_blob = request.method() == Method::GET && !name.ends_with("siteconf-store");
         // It names them in its body.
         let is_removal = param(request.uri(), "delete").is_some();
+        let brings = [Method::PUT, Method::POST].contains(request.method());
         let listed = param(request.uri(), "uploads").and(param(request.uri(), "prefix"));
         let query = request.uri().query().unwrap_or_default();
         let mut all = self.by_prefix.lock().unwrap();
@@ -369,6 +381,8 @@ impl Faults {
                 Fault::Flips | Fault::Cuts | Fault::Loses => is_blob,
                 Fault::RefusesParts => query.contains("partNumber=2"),
                 Fault::KeepsFiles => return *left > 0 && is_removal,
+                Fault::Full if is_removal => return *left > 0,
+                Fault::Full | Fault::Quota => brings,
                 Fault::ListsNoUploads => {
                     return *left > 0 && listed.as_deref() == Some(&format!("{prefix}/"));
                 }

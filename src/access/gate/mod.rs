@@ -280,6 +280,11 @@ impl Gate {
         self.projects.store().has_large_bodies()
     }
 
+    /// False while no room is found for large files where they lie.
+    pub fn has_room_for_large_files(&self) -> bool {
+        self.projects.store().has_room_for_large_bodies()
+    }
+
     /// How many milliseconds the clock of this machine is ahead of the database's; below 0 it is behind. 0 for a
     /// store that lies on this machine.
     pub fn clock_ahead_ms(&self) -> i64 {

@@ -199,7 +199,9 @@ fn why_refused(
         for daemon in seen {
             if let Some(refuses) = &daemon.refuses {
                 findings.push(format!("the daemon on {} refuses {refuses}", daemon.host));
-                refused = refused.or_else(|| Some(refuses.clone()));
+                if daemon.refuses_changes() {
+                    refused = refused.or_else(|| Some(refuses.clone()));
+                }
             }
         }
     }

@@ -221,6 +221,7 @@ impl Error {
                             | StoreError::WentBack
                             | StoreError::Unfit { .. }
                             | StoreError::BucketAway
+                            | StoreError::BucketFull
                             | StoreError::UnfitBucket { .. }
                     )
                 ) =>
@@ -332,6 +333,13 @@ impl Error {
                      deleting go on, and so does this when there is more"
                         .into()
                 }
+                StatusCode::INSUFFICIENT_STORAGE
+                    if matches!(self.of_store(), Some(StoreError::BucketFull)) =>
+                {
+                    "the bucket of the service's large files is full, or its quota is used up; reading, \
+                     deleting and small files go on, and so does this when there is room"
+                        .into()
+                }
                 StatusCode::INSUFFICIENT_STORAGE => "no space left for this change".into(),
                 _ => other.to_string().into(),
             },
@@ -418,7 +426,9 @@ fn of_repo(error: &repo::Error) -> StatusCode {
 
 fn of_store(error: &StoreError) -> StatusCode {
     match error {
-        StoreError::Full | StoreError::LittleRoom => StatusCode::INSUFFICIENT_STORAGE,
+        StoreError::Full | StoreError::LittleRoom | StoreError::BucketFull => {
+            StatusCode::INSUFFICIENT_STORAGE
+        }
         StoreError::Busy
         | StoreError::Unavailable
         | StoreError::Made

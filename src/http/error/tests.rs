@@ -141,6 +141,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     let full = "no space left for this change";
     let little = "too little room is free on the disk of the service (disk_free_min); reading and \
                   deleting go on, and so does this when there is more";
+    let full_bucket = "the bucket of the service's large files is full, or its quota is used up; reading, \
+                       deleting and small files go on, and so does this when there is room";
     assert_answers(vec![
         (store(folder), 500, read, admin),
         (Error::Crashed, 500, read, admin),
@@ -161,6 +163,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::InDoubt), 503, in_doubt, in_doubt),
         (store(StoreError::Full), 507, full, full),
         (store(StoreError::LittleRoom), 507, little, little),
+        (store(StoreError::BucketFull), 507, full_bucket, full_bucket),
     ]);
 }
 

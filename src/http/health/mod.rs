@@ -20,8 +20,7 @@ pub(in crate::http) struct Health {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct State {
     pub(in crate::http) writes: Writes,
-    /// Large files cannot be had where they lie.
-    pub(in crate::http) bucket_away: bool,
+    pub(in crate::http) bucket: Bucket,
     /// How many milliseconds the clock of the machine is ahead of the database's.
     pub(in crate::http) clock_ahead_ms: i64,
     /// Room for the store on its file system, in bytes, where it has one and tells.
@@ -29,6 +28,17 @@ pub(in crate::http) struct State {
     /// That is less than the settings want.
     pub(in crate::http) disk_low: bool,
     pub(in crate::http) stopping: bool,
+}
+
+/// How it is with large files that lie elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Bucket {
+    /// They are taken and had, or lie in the store itself.
+    Well,
+    /// The last one found no room.
+    Full,
+    /// They cannot be had.
+    Away,
 }
 
 impl Health {
@@ -52,7 +62,13 @@ impl Health {
         let free_bytes = gate.free_bytes();
         State {
             writes: gate.writes(),
-            bucket_away: !gate.has_large_files(),
+            bucket: if !gate.has_large_files() {
+                Bucket::Away
+            } else if gate.has_room_for_large_files() {
+                Bucket::Well
+            } else {
+                Bucket::Full
+            },
             clock_ahead_ms: gate.clock_ahead_ms(),
             free_bytes,
             disk_low: self.is_low(free_bytes),
@@ -116,11 +132,15 @@ impl State {
                     .to_owned(),
             ),
         }
-        if self.bucket_away {
-            hindrances.push(
+        match self.bucket {
+            Bucket::Well => {}
+            Bucket::Full => hindrances.push(
+                "large files are refused: their bucket is full, or its quota is used up".to_owned(),
+            ),
+            Bucket::Away => hindrances.push(
                 "the bucket of large files does not answer, or cannot be used; the log says why"
                     .to_owned(),
-            );
+            ),
         }
         let ahead_ms = self.clock_ahead_ms;
         if ahead_ms.unsigned_abs() > CLOCK_SKEW_MAX_MS {
@@ -148,7 +168,7 @@ mod tests {
     fn every_hindrance_is_told() {
         let well = State {
             writes: Writes::Taken,
-            bucket_away: false,
+            bucket: Bucket::Well,
             clock_ahead_ms: 30_000,
             free_bytes: Some(5 << 30),
             disk_low: false,
@@ -157,7 +177,7 @@ mod tests {
         assert!(well.hindrances().is_empty());
         let ill = State {
             writes: Writes::Stopped,
-            bucket_away: true,
+            bucket: Bucket::Away,
             clock_ahead_ms: -31_500,
             free_bytes: Some(12 << 20),
             disk_low: true,

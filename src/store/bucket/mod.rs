@@ -5,6 +5,7 @@
 mod body;
 mod client;
 mod keys;
+mod refusal;
 mod role_keys;
 mod unfinished;
 mod upload;
@@ -28,13 +29,14 @@ use tokio::time::timeout;
 
 use super::bucket_access::{BucketAccess, BucketKeys};
 use super::remote::repeated::Repeated;
-use super::remote::tls;
 use super::remote::{start_runtime, wait};
+use super::writes::Trouble;
 use super::{Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::BucketBody;
 use client::{Client, is_refusal, is_silence, silence};
 use keys::with_keys;
+use refusal::{lacks_room, no_such_bucket};
 use role_keys::RoleKeys;
 pub(super) use upload::BucketUpload;
 
@@ -69,6 +71,8 @@ pub(super) struct Bucket {
     refuses: AtomicBool,
     /// What it was asked in vain.
     in_vain: Repeated,
+    /// That the last upload found no room.
+    want_of_room: Arc<Trouble>,
     began: Instant,
     /// Until when nobody asks it, in milliseconds since `began`; 0 while it answers.
     away_until: AtomicU64,
@@ -150,6 +154,7 @@ impl Bucket {
             is_checked: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             in_vain: Repeated::default(),
+            want_of_room: Arc::new(Trouble::of_room()),
             began: Instant::now(),
             away_until: AtomicU64::new(0),
             runtime: Some(start_runtime(THREADS, "store-bucket")?),
@@ -206,7 +211,13 @@ impl Bucket {
                 }
                 let text = Bytes::copy_from_slice(store_id.as_bytes());
                 let made = self.asked(self.store.put(&mark, text.clone().into())).await;
-                made.map_err(|error| self.unfit_or_away(&error))?;
+                made.map_err(|error| {
+                    if lacks_room(&error) {
+                        self.upload_failed("marking the bucket", &error)
+                    } else {
+                        self.unfit_or_away(&error)
+                    }
+                })?;
                 text
             }
             Err(error) => return Err(self.unfit_or_away(&error)),
@@ -230,6 +241,11 @@ impl Bucket {
         self.away_until.load(Ordering::Acquire) > 0
             || self.refuses.load(Ordering::Acquire)
             || !self.is_checked()
+    }
+
+    /// That the last upload found no room.
+    pub(super) fn want_of_room(&self) -> &Arc<Trouble> {
+        &self.want_of_room
     }
 
     /// How many days what no row names any more stays.
@@ -260,15 +276,19 @@ impl Bucket {
 
     /// Removes what lies at a place.
     pub(super) async fn remove(&self, place: &str) -> Result<()> {
-        match self.asked(self.store.delete(&self.path(place))).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => {
-                // Of each file: it stays there.
-                if !is_silence(&error) {
-                    tracing::error!(%error, "removing from the bucket failed");
-                }
-                Err(StoreError::BucketAway)
+        self.removed(place).await.map_err(|error| {
+            // Of each file: it stays there.
+            if !is_silence(&error) {
+                tracing::error!(%error, "removing from the bucket failed");
             }
+            StoreError::BucketAway
+        })
+    }
+
+    async fn removed(&self, place: &str) -> object_store::Result<()> {
+        match self.asked(self.store.delete(&self.path(place))).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            removed => removed,
         }
     }
 
@@ -346,31 +366,6 @@ impl Bucket {
         Ok(())
     }
 
-    /// The store's error for a request that failed, whose cause the log has: once a minute, for whoever asks asks again.
-    fn failed(&self, action: &str, error: &object_store::Error) -> StoreError {
-        // That it is away was told once.
-        if self.away_until.load(Ordering::Acquire) == 0 && self.in_vain.is_due(action) {
-            tracing::error!(%error, "{action} failed");
-        }
-        StoreError::BucketAway
-    }
-
-    fn unfit_or_away(&self, error: &object_store::Error) -> StoreError {
-        if let Some(fault) = tls::distrust(error, "s3_ca") {
-            return unfit(format!("its certificate {fault}"));
-        }
-        match error {
-            object_store::Error::PermissionDenied { .. }
-            | object_store::Error::Unauthenticated { .. } => unfit(
-                "access is denied; see that the keys are right, and may list, read, write and delete \
-                 there",
-            ),
-            // Of a name that is about to be.
-            object_store::Error::NotFound { .. } => no_such_bucket(),
-            error => self.failed("asking the bucket", error),
-        }
-    }
-
     fn path(&self, name: &str) -> Path {
         if self.prefix.is_empty() {
             Path::from(name)
@@ -420,10 +415,6 @@ fn unfit(reason: impl Into<String>) -> StoreError {
     StoreError::UnfitBucket {
         reason: reason.into(),
     }
-}
-
-fn no_such_bucket() -> StoreError {
-    unfit("there is no such bucket; make it, or see that blobs is right")
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -114,7 +114,7 @@ impl BucketUpload {
             let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
             let begun = self.bucket.wait(async move {
                 let begun = bucket.asked(bucket.store.put_multipart(&path)).await;
-                begun.map_err(|error| bucket.failed("beginning an upload", &error))
+                begun.map_err(|error| bucket.upload_failed("beginning an upload", &error))
             });
             self.multipart = Some(begun?);
         }
@@ -141,7 +141,7 @@ impl BucketUpload {
         self.bucket.wait(async move {
             match timeout(PART_MAX, oldest).await {
                 Ok(Ok(Ok(()))) => Ok(()),
-                Ok(Ok(Err(error))) => Err(bucket.failed("sending a part", &error)),
+                Ok(Ok(Err(error))) => Err(bucket.upload_failed("sending a part", &error)),
                 Ok(Err(_)) => Err(StoreError::Stopped),
                 Err(_) => {
                     abort.abort();
@@ -167,7 +167,7 @@ impl BucketUpload {
                 drop(memory);
                 match put {
                     Ok(Ok(_)) => Ok(()),
-                    Ok(Err(error)) => Err(bucket.failed("sending a file", &error)),
+                    Ok(Err(error)) => Err(bucket.upload_failed("sending a file", &error)),
                     Err(_) => Err(StoreError::BucketAway),
                 }
             })?;
@@ -182,7 +182,7 @@ impl BucketUpload {
                 let (multipart, completed) = self.bucket.wait(async move {
                     let completed = match timeout(PART_MAX, multipart.complete()).await {
                         Ok(Ok(_)) => Ok(()),
-                        Ok(Err(error)) => Err(bucket.failed("ending an upload", &error)),
+                        Ok(Err(error)) => Err(bucket.upload_failed("ending an upload", &error)),
                         Err(_) => Err(StoreError::BucketAway),
                     };
                     Ok((multipart, completed))
@@ -192,6 +192,7 @@ impl BucketUpload {
                 completed?;
             }
         }
+        self.bucket.want_of_room.note(false);
         self.stage = Stage::Complete;
         Ok(())
     }
@@ -263,17 +264,18 @@ impl Drop for BucketUpload {
             // One that comes to the bucket behind the end of its upload stays there.
             end_all(sending).await;
             let given_up = match multipart {
-                Some(mut multipart) => {
-                    let aborted = bucket.asked(multipart.abort()).await;
-                    aborted.map_err(|error| bucket.failed("giving an upload up", &error))
-                }
-                None => bucket.remove(&place).await,
+                Some(mut multipart) => bucket.asked(multipart.abort()).await,
+                None => bucket.removed(&place).await,
             };
-            if given_up.is_err() {
-                tracing::warn!(
-                    place,
-                    "an upload that was given up stays in the bucket until it is swept"
-                );
+            if let Err(error) = given_up {
+                bucket.failed("giving an upload up", &error);
+                // A bucket that refuses one refuses all.
+                if bucket.in_vain.is_due("left") {
+                    tracing::warn!(
+                        place,
+                        "an upload that was given up stays in the bucket until it is swept"
+                    );
+                }
             }
         });
     }

@@ -100,8 +100,21 @@ pub struct DaemonSeen {
     pub version: String,
     /// When it began to serve, by the clock of the database.
     pub began: Timestamp,
-    /// What it refuses, and why: words that follow "refuses".
+    /// What it refuses, and why: words that follow "refuses". They begin with "everything" or "changes" where changes
+    /// are refused.
     pub refuses: Option<String>,
+}
+
+impl DaemonSeen {
+    /// True if changes are refused, and not large files alone.
+    pub fn refuses_changes(&self) -> bool {
+        let starts = |refuses: &String| {
+            ["everything", "changes"]
+                .iter()
+                .any(|what| refuses.starts_with(what))
+        };
+        self.refuses.as_ref().is_some_and(starts)
+    }
 }
 
 /// Synchronous standbys, for which commits wait.

@@ -45,6 +45,8 @@ pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
     want_of_room: Arc<Trouble>,
+    /// The same of uploads, where large blobs lie in a bucket.
+    bucket_is_full: Option<Arc<Trouble>>,
     skew: Arc<Skew>,
     id: [u8; 16],
     /// The name of the machine.
@@ -52,11 +54,12 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    /// Those of a daemon that follows these changes, and whose commits may meet this want of room.
+    /// Those of a daemon that follows these changes, and whose commits and uploads may meet these wants of room.
     pub(super) fn new(
         server: &Arc<Server>,
         changes: &Arc<Changes>,
         want_of_room: &Arc<Trouble>,
+        bucket_is_full: Option<&Arc<Trouble>>,
         skew: &Arc<Skew>,
     ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -64,6 +67,7 @@ impl Beats {
             link: Link::new(server, SETTINGS),
             changes: Arc::clone(changes),
             want_of_room: Arc::clone(want_of_room),
+            bucket_is_full: bucket_is_full.map(Arc::clone),
             skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
@@ -124,7 +128,8 @@ impl Beats {
         }
     }
 
-    /// What the daemon refuses, and why: words that follow "refuses". What it refuses without the database, it cannot
+    /// What the daemon refuses, and why: words that follow "refuses", as in
+    /// [`crate::store::inspection::DaemonSeen::refuses`]. What it refuses without the database, it cannot
     /// say there.
     fn refuses(&self) -> Option<&'static str> {
         if matches!(self.changes.require(), Err(StoreError::WentBack)) {
@@ -134,6 +139,8 @@ impl Beats {
             )
         } else if self.want_of_room.lasts() {
             Some("changes: the disk of the database is full")
+        } else if (self.bucket_is_full.as_ref()).is_some_and(|trouble| trouble.lasts()) {
+            Some("large files: their bucket is full, or its quota is used up")
         } else {
             None
         }

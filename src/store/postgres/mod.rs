@@ -202,6 +202,7 @@ impl PostgresStore {
                 &self.server,
                 &self.changes,
                 writer.want_of_room(),
+                self.bucket.as_ref().map(|bucket| bucket.want_of_room()),
                 &self.skew,
             );
             drop(runtime.spawn(beats.run()));
@@ -443,6 +444,10 @@ impl Store for PostgresStore {
 
     fn has_large_bodies(&self) -> bool {
         self.bucket.as_ref().is_none_or(|bucket| !bucket.is_away())
+    }
+
+    fn has_room_for_large_bodies(&self) -> bool {
+        !(self.bucket.as_ref()).is_some_and(|bucket| bucket.want_of_room().lasts())
     }
 
     fn body_bytes_max(&self) -> u64 {

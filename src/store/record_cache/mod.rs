@@ -311,6 +311,10 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.has_large_bodies()
     }
 
+    fn has_room_for_large_bodies(&self) -> bool {
+        self.store.has_room_for_large_bodies()
+    }
+
     fn body_bytes_max(&self) -> u64 {
         self.store.body_bytes_max()
     }

@@ -12,7 +12,7 @@ const END_CONNECTIONS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_act
     WHERE application_name = 'siteconf' AND datname = current_database()";
 
 /// The exit code of `status`, why it says that changes are refused, and what is to be done.
-fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
+pub(super) fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
     let ran = daemon.command(&["status", "--json"], "");
     let mut shown: Value =
         serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));

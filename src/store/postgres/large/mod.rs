@@ -51,7 +51,7 @@ impl PostgresStore {
         };
         match bucket.require(self.server.store_id()?, has_places) {
             // It has told the log.
-            Err(StoreError::BucketAway) => Ok(()),
+            Err(StoreError::BucketAway | StoreError::BucketFull) => Ok(()),
             checked => checked,
         }
     }
@@ -131,7 +131,7 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
                 told.end();
             }
             // Each has told the log itself.
-            Err(StoreError::BucketAway | StoreError::Unavailable) => {}
+            Err(StoreError::BucketAway | StoreError::BucketFull | StoreError::Unavailable) => {}
             Err(error) if told.is_due(&error.to_string()) => {
                 tracing::error!(%error, "large files cannot be kept in the bucket");
             }

@@ -1,0 +1,79 @@
+//! What the refusal of a bucket means for whoever asked. The client of S3 tells of an answer in words alone.
+
+use std::sync::atomic::Ordering;
+
+use object_store::Error;
+
+use super::{Bucket, unfit};
+use crate::store::StoreError;
+use crate::store::remote::tls;
+
+/// How much of what a server says is shown, in characters.
+const SAID_MAX: usize = 200;
+
+impl Bucket {
+    /// The store's error for a request that failed, whose cause the log has: each once a minute, for whoever asks asks
+    /// again.
+    pub(super) fn failed(&self, action: &str, error: &Error) -> StoreError {
+        let cause = format!("{action}: {}", code_of(error).unwrap_or_default());
+        // That it is away was told once.
+        if self.away_until.load(Ordering::Acquire) == 0 && self.in_vain.is_due(&cause) {
+            tracing::error!(%error, "{action} failed");
+        }
+        StoreError::BucketAway
+    }
+
+    /// The same for a request that brings something, for which there may be no room.
+    pub(super) fn upload_failed(&self, action: &str, error: &Error) -> StoreError {
+        let away = self.failed(action, error);
+        if lacks_room(error) {
+            self.want_of_room.note(true);
+            return StoreError::BucketFull;
+        }
+        away
+    }
+
+    pub(super) fn unfit_or_away(&self, error: &Error) -> StoreError {
+        if let Some(fault) = tls::distrust(error, "s3_ca") {
+            return unfit(format!("its certificate {fault}"));
+        }
+        match error {
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => unfit(
+                "access is denied; see that the keys are right, and may list, read, write and delete \
+                 there",
+            ),
+            // Of a name that is about to be.
+            Error::NotFound { .. } => no_such_bucket(),
+            error => self.failed("asking the bucket", error),
+        }
+    }
+}
+
+/// The error for a bucket that is not there.
+pub(super) fn no_such_bucket() -> StoreError {
+    unfit("there is no such bucket; make it, or see that blobs is right")
+}
+
+/// The name that the server has given its refusal, as in `AccessDenied`, else the status of its answer; none where it
+/// gave no answer.
+fn code_of(error: &Error) -> Option<String> {
+    let said = error.to_string();
+    between(&said, "<Code>", "</").or_else(|| between(&said, "status code: ", ":"))
+}
+
+/// True if nothing more is taken for want of room: the server is full, or a quota is used up. Servers differ in how they
+/// say so.
+pub(super) fn lacks_room(error: &Error) -> bool {
+    let said = error.to_string();
+    let has = |from, word| between(&said, from, "</").is_some_and(|found| found.contains(word));
+    said.contains("status code: 507")
+        || has("<Code>", "StorageFull")
+        || has("<Code>", "QuotaExceeded")
+        || has("<Message>", " quota ")
+}
+
+fn between(said: &str, from: &str, to: &str) -> Option<String> {
+    let (_, rest) = said.split_once(from)?;
+    let (found, _) = rest.split_once(to)?;
+    Some(found.trim().chars().take(SAID_MAX).collect())
+}
