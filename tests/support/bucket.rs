@@ -61,6 +61,12 @@ pub(crate) enum Fault {
     Full,
     /// What may be brought in is used up.
     Quota,
+    /// It says that the clock of who asks is wrong.
+    Skewed,
+    /// It says that it is of another region.
+    OtherRegion,
+    /// It says that it is elsewhere, and not where.
+    Elsewhere,
 }
 
 /// The server, and the part of its bucket that one store has. The server ends with the process.
@@ -293,6 +299,15 @@ async fn answer(
             ));
         }
         Fault::Quota => return Ok(refusal(StatusCode::FORBIDDEN, "QuotaExceeded")),
+        Fault::Skewed => return Ok(refusal(StatusCode::FORBIDDEN, "RequestTimeTooSkewed")),
+        Fault::OtherRegion => {
+            let code = "AuthorizationHeaderMalformed</Code><Message>the region 'us-east-1' is wrong; \
+                        expecting 'eu-central-1'</Message><Code>";
+            return Ok(refusal(StatusCode::BAD_REQUEST, code));
+        }
+        Fault::Elsewhere => {
+            return Ok(refusal(StatusCode::MOVED_PERMANENTLY, "PermanentRedirect"));
+        }
         Fault::Loses => return Ok(refusal(StatusCode::NOT_FOUND, "NoSuchKey")),
         Fault::RefusesParts => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidPart")),
         Fault::Nothing | Fault::Flips | Fault::Cuts | Fault::ListsNoUploads => {}

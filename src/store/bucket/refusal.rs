@@ -33,15 +33,28 @@ impl Bucket {
         away
     }
 
+    /// The error for a bucket that was looked at in vain: what somebody has to set right, or that it is away.
     pub(super) fn unfit_or_away(&self, error: &Error) -> StoreError {
         if let Some(fault) = tls::distrust(error, "s3_ca") {
             return unfit(format!("its certificate {fault}"));
         }
+        let code = code_of(error).unwrap_or_default();
+        if is_elsewhere(error) {
+            // A redirect comes without its text.
+            let said = message_of(error).map_or(String::new(), |said| format!(" ({said})"));
+            return unfit(format!(
+                "it is of another region, or elsewhere{said}; see that region and endpoint in blobs are \
+                 right"
+            ));
+        }
         match error {
-            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => unfit(
-                "access is denied; see that the keys are right, and may list, read, write and delete \
-                 there",
-            ),
+            _ if code == "RequestTimeTooSkewed" => unfit(format!(
+                "the clock of this machine differs too much from its own ({code}); set both by NTP"
+            )),
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => unfit(format!(
+                "access is denied ({code}); see that the keys are right, and may list, read, write and \
+                 delete there"
+            )),
             // Of a name that is about to be.
             Error::NotFound { .. } => no_such_bucket(),
             error => self.failed("asking the bucket", error),
@@ -59,6 +72,21 @@ pub(super) fn no_such_bucket() -> StoreError {
 fn code_of(error: &Error) -> Option<String> {
     let said = error.to_string();
     between(&said, "<Code>", "</").or_else(|| between(&said, "status code: ", ":"))
+}
+
+/// What the server says of its refusal.
+fn message_of(error: &Error) -> Option<String> {
+    between(&error.to_string(), "<Message>", "</")
+}
+
+/// True if the server says that the bucket is not there where it was asked, or that the request was signed for another
+/// region. What it sends elsewhere for a moment alone (307) is not meant.
+fn is_elsewhere(error: &Error) -> bool {
+    let said = error.to_string();
+    let code = code_of(error).unwrap_or_default();
+    ["AuthorizationHeaderMalformed", "PermanentRedirect"].contains(&&*code)
+        || ["301", "308"].iter().any(|status| code.starts_with(status))
+        || said.contains("Received redirect without LOCATION")
 }
 
 /// True if nothing more is taken for want of room: the server is full, or a quota is used up. Servers differ in how they

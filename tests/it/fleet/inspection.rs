@@ -132,8 +132,8 @@ fn the_status_tells_of_daemons_schema_and_room() {
         json!([
             "whether the service runs cannot be told: the database cannot be used: permission denied for \
              table daemon (42501)",
-            "large files cannot be had: the bucket of large files cannot be used: access is denied; see \
-             that the keys are right, and may list, read, write and delete there",
+            "large files cannot be had: the bucket of large files cannot be used: access is denied \
+             (AccessDenied); see that the keys are right, and may list, read, write and delete there",
         ])
     );
 }

@@ -365,6 +365,41 @@ fn a_bucket_without_room_is_told_of_until_an_upload_succeeds() {
 }
 
 #[test]
+fn what_a_bucket_refuses_is_told_with_what_to_set_right() {
+    let fleet = Fleet::with_bucket();
+    let daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "large.bin", noise(1, 100_000));
+    for (fault, reason) in [
+        (
+            Fault::Skewed,
+            "the clock of this machine differs too much from its own (RequestTimeTooSkewed); set both by NTP",
+        ),
+        (
+            Fault::OtherRegion,
+            "it is of another region, or elsewhere (the region 'us-east-1' is wrong; expecting \
+             'eu-central-1'); see that region and endpoint in blobs are right",
+        ),
+        (
+            Fault::Elsewhere,
+            "it is of another region, or elsewhere; see that region and endpoint in blobs are right",
+        ),
+        (
+            Fault::Denies,
+            "access is denied (AccessDenied); see that the keys are right, and may list, read, write and \
+             delete there",
+        ),
+    ] {
+        fleet.bucket().fault(fault, None);
+        let (_, _, findings) = status(&daemon);
+        let finding = format!(
+            "large files cannot be had: the bucket of large files cannot be used: {reason}"
+        );
+        assert_eq!(findings, serde_json::json!([finding]));
+    }
+}
+
+#[test]
 fn an_upload_that_is_given_up_leaves_nothing() {
     let two = Two::of(Fleet::with(Some(TestBucket::alone())));
     let bucket = two.fleet.bucket();

@@ -304,7 +304,9 @@ fn a_bucket_that_cannot_be_used_is_refused_by_name() {
     let denied = database.open().with_bucket(&wrong).unwrap();
     let told = refusal(&denied);
     assert!(
-        told.starts_with(&format!("{cannot}access is denied; ")),
+        told.starts_with(&format!(
+            "{cannot}access is denied (SignatureDoesNotMatch); "
+        )),
         "{told}"
     );
     let mut absent = bucket.access();
