@@ -9,6 +9,8 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
 
+use super::limits::CLOCK_SKEW_MAX_MS;
+
 /// A day, in seconds.
 pub const DAY_S: u64 = 24 * 3600;
 
@@ -24,6 +26,17 @@ const LAST_MS: i64 = 253_402_300_799_999;
 pub const CLOCK_DOUBT_S: u64 = 24 * 3600;
 /// Numbers from here on are milliseconds, below they are seconds (contract section 6).
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+/// How far a clock that is so many milliseconds ahead is from the database's, as in "40 s behind the database's"; `None`
+/// where that is not too far for a daemon.
+pub fn told_of_skew(ahead_ms: i64) -> Option<String> {
+    if ahead_ms.unsigned_abs() <= CLOCK_SKEW_MAX_MS {
+        return None;
+    }
+    let seconds = ahead_ms.unsigned_abs() / 1000;
+    let way = if ahead_ms > 0 { "ahead of" } else { "behind" };
+    Some(format!("{seconds} s {way} the database's"))
+}
 
 impl Timestamp {
     /// The point this many milliseconds after the epoch.

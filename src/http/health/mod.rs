@@ -5,7 +5,7 @@ pub(in crate::http) mod probe;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::{Gate, Writes};
-use crate::base::limits::CLOCK_SKEW_MAX_MS;
+use crate::base::clock::told_of_skew;
 
 /// What is known of the service beside what it serves.
 #[derive(Debug)]
@@ -142,12 +142,9 @@ impl State {
                     .to_owned(),
             ),
         }
-        let ahead_ms = self.clock_ahead_ms;
-        if ahead_ms.unsigned_abs() > CLOCK_SKEW_MAX_MS {
-            let seconds = ahead_ms.unsigned_abs() / 1000;
-            let way = if ahead_ms > 0 { "ahead of" } else { "behind" };
+        if let Some(skew) = told_of_skew(self.clock_ahead_ms) {
             hindrances.push(format!(
-                "the clock of this machine is {seconds} s {way} the database's; set both by NTP"
+                "the clock of this machine is {skew}; set both by NTP"
             ));
         }
         if let (true, Some(free)) = (self.disk_low, self.free_bytes) {

@@ -15,7 +15,7 @@ use super::failure::failure;
 use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
-use crate::base::clock::{Clock, SystemClock, Timestamp};
+use crate::base::clock::{Clock, SystemClock, Timestamp, told_of_skew};
 use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError};
 
@@ -131,19 +131,21 @@ impl Beats {
     /// What the daemon refuses, and why: words that follow "refuses", as in
     /// [`crate::store::inspection::DaemonSeen::refuses`]. What it refuses without the database, it cannot
     /// say there.
-    fn refuses(&self) -> Option<&'static str> {
-        if matches!(self.changes.require(), Err(StoreError::WentBack)) {
-            Some(
-                "everything: the database no longer has changes that it had; see that it is the right one, \
-                 and restart the daemon",
-            )
+    fn refuses(&self) -> Option<String> {
+        let refuses = if matches!(self.changes.require(), Err(StoreError::WentBack)) {
+            "everything: the database no longer has changes that it had; see that it is the right one, \
+             and restart the daemon"
         } else if self.want_of_room.lasts() {
-            Some("changes: the disk of the database is full")
+            "changes: the disk of the database is full"
         } else if (self.bucket_is_full.as_ref()).is_some_and(|trouble| trouble.lasts()) {
-            Some("large files: their bucket is full, or its quota is used up")
+            "large files: their bucket is full, or its quota is used up"
         } else {
-            None
-        }
+            let skew = told_of_skew(self.skew.ahead_ms())?;
+            return Some(format!(
+                "to be ready: the clock of its machine is {skew}; set both by NTP"
+            ));
+        };
+        Some(refuses.to_owned())
     }
 
     /// Commits one. Gives when that began, in nanoseconds since the boot. Where somebody meets another server meanwhile, it
