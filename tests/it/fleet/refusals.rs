@@ -214,6 +214,20 @@ fn another_store_in_place_of_the_one_that_was_there_is_not_used() {
 }
 
 #[test]
+fn what_is_wrong_with_the_database_is_not_told_of_the_bucket() {
+    let fleet = Fleet::with_bucket();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    // What rows name places is asked for every five seconds.
+    database.ask("REVOKE SELECT ON siteconf.object FROM daemon");
+    let told = daemon.logged("what lies in the bucket is not looked after");
+    let why = "the database cannot be used: permission denied for table object (42501)";
+    assert_eq!(told["error"], why, "{told}");
+    let log = daemon.log();
+    assert!(!log.contains("large files cannot be kept"), "{log}");
+}
+
+#[test]
 fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
     let fleet = Fleet::new();
     let daemon = fleet.daemon(&[]);

@@ -131,9 +131,19 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
                 told.end();
             }
             // Each has told the log itself.
-            Err(StoreError::BucketAway | StoreError::BucketFull | StoreError::Unavailable) => {}
+            Err(
+                StoreError::BucketAway
+                | StoreError::BucketFull
+                | StoreError::Unavailable
+                | StoreError::WentBack
+                | StoreError::Busy,
+            ) => {}
             Err(error) if told.is_due(&error.to_string()) => {
-                tracing::error!(%error, "large files cannot be kept in the bucket");
+                if matches!(error, StoreError::UnfitBucket { .. }) {
+                    tracing::error!(%error, "large files cannot be kept in the bucket");
+                } else {
+                    tracing::error!(%error, "what lies in the bucket is not looked after");
+                }
             }
             Err(_) => {}
         }
