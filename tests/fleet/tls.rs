@@ -29,6 +29,8 @@ struct Certificates {
     folder: tempfile::TempDir,
     good: [String; 2],
     expired: [String; 2],
+    /// One that signed itself and is an authority, as PostgreSQL's own recipe makes it; its file is trusted.
+    of_authority: [String; 2],
 }
 
 impl Certificates {
@@ -67,10 +69,16 @@ impl Certificates {
             [certificate.pem(), key.serialize_pem()]
         };
         let (good, expired) = (leaf(2096), leaf(2001));
+        let mut params = CertificateParams::new(names).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        fs::write(folder.path().join("authority.pem"), &pem).unwrap();
         Self {
             folder,
             good,
             expired,
+            of_authority: [pem, key.serialize_pem()],
         }
     }
 
@@ -237,6 +245,21 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
     assert_eq!(scene.refusal(&url), expired);
     let saved = admin.attempt("PUT", &file("b.txt"), "text/plain", b"b");
     assert_eq!(saved.unwrap().status, 201);
+    let authority = &scene.certificates.of_authority;
+    scene.cluster.reload_with(&files(authority));
+    let itself = scene.url(HOST, &scene.trusting("authority.pem"));
+    until(|| scene.refusal(&itself).contains("an authority"));
+    assert_eq!(
+        scene.refusal(&itself),
+        format!(
+            "the certificate of {HOST} is one of an authority (CA:TRUE), which no server may show; make \
+             one with basicConstraints=CA:FALSE, or one that it signs"
+        )
+    );
+    scene
+        .cluster
+        .reload_with(&files(&scene.certificates.expired));
+    until(|| scene.refusal(&url) == expired);
     scene.cluster.ask("postgres", "ALTER SYSTEM SET ssl = off");
     scene.cluster.reload_with(&[]);
     until(|| scene.refusal(&url) != expired);

@@ -73,6 +73,12 @@ pub(in crate::store) fn distrust(error: &(dyn Error + 'static), setting: &str) -
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet; see that the clock is right".to_owned()
         }
+        // The library behind this one tells it in words alone.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "is one of an authority (CA:TRUE), which no server may show; make one with \
+             basicConstraints=CA:FALSE, or one that it signs"
+                .to_owned()
+        }
         other => format!("cannot be trusted: {other}"),
     })
 }
