@@ -69,6 +69,16 @@ pub(super) fn of_store(error: StoreError, settings: &Settings) -> Error {
     }
 }
 
+/// An error of a store that was opened: what a database refuses does not say where it lies.
+pub(super) fn of_opened(error: Error, settings: &Settings) -> Error {
+    match &settings.store {
+        StoreAddress::Postgres(url) if error.is_of_store() => {
+            Error::Failed(format!("{url}: {error}"))
+        }
+        _ => error,
+    }
+}
+
 /// The file of the server's key: a folder has its own.
 ///
 /// # Errors

@@ -77,6 +77,18 @@ impl Error {
         ))
     }
 
+    /// True where the store itself has failed or refused.
+    pub(super) fn is_of_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(_)
+                | Self::Repo(repo::Error::Store(_))
+                | Self::Access(
+                    access::Error::Store(_) | access::Error::Repo(repo::Error::Store(_))
+                )
+        )
+    }
+
     /// 2 for what the user wrote wrongly, 128 and its number after a signal, 1 for everything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {

@@ -109,7 +109,8 @@ pub(super) fn serve(
         settings,
         flags.new_server_key,
         streams,
-    )?;
+    )
+    .map_err(|error| engine::of_opened(error, settings))?;
     let steady_clock = Arc::clone(repository.steady_clock());
     if flags.trust_clock {
         trust_clock(&steady_clock)?;

@@ -228,6 +228,22 @@ fn what_is_wrong_with_the_database_is_not_told_of_the_bucket() {
 }
 
 #[test]
+fn what_keeps_a_start_from_reading_is_told_with_the_address() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    // It finds what it looks for when it connects, and not what it needs next.
+    database.ask("REVOKE SELECT ON siteconf.record FROM daemon");
+    let refused = daemon.command(&["serve", "--listen", "127.0.0.1:0"], "");
+    let url = database.url_of_daemon();
+    assert_refused(
+        &refused,
+        1,
+        &format!("{url}: the database cannot be used: permission denied for table record (42501)"),
+    );
+}
+
+#[test]
 fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
     let fleet = Fleet::new();
     let daemon = fleet.daemon(&[]);
