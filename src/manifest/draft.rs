@@ -110,7 +110,7 @@ impl<'a> Draft<'a> {
         let store = self.nodes.objects().store();
         let mut outcome = store.commit(batch.clone());
         for _ in 1..COMMIT_ATTEMPTS_MAX {
-            if !matches!(outcome, Err(StoreError::Busy)) {
+            if !matches!(outcome, Err(StoreError::Busy | StoreError::LockInTheWay)) {
                 break;
             }
             // The store's queue is full. Waiting costs nothing here, so the commit is repeated.

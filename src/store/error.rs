@@ -57,6 +57,9 @@ pub enum StoreError {
          system is short of file descriptors or memory"
     )]
     Busy,
+    /// A lock that somebody holds in the database was in the way for too long. Nothing was changed; it heals when that ends.
+    #[error("a lock in the database is in the way; pg_stat_activity shows who holds it")]
+    LockInTheWay,
     /// The database does not answer. Nothing was changed; it heals when it does.
     #[error("the database does not answer")]
     Unavailable,
@@ -189,6 +192,7 @@ impl StoreError {
                 | Self::BucketAway
                 | Self::UnfitBucket { .. }
                 | Self::Busy
+                | Self::LockInTheWay
                 | Self::Stopped
         )
     }
@@ -197,7 +201,10 @@ impl StoreError {
     /// outcome, and most of these say that nothing was done.
     #[must_use]
     pub fn after_change(&self) -> Option<Self> {
-        let says_undone = matches!(self, Self::Unavailable | Self::Unfit { .. } | Self::Busy);
+        let says_undone = matches!(
+            self,
+            Self::Unavailable | Self::Unfit { .. } | Self::Busy | Self::LockInTheWay
+        );
         says_undone.then_some(Self::Made)
     }
 
@@ -209,6 +216,7 @@ impl StoreError {
             Self::Full
                 | Self::LittleRoom
                 | Self::Busy
+                | Self::LockInTheWay
                 | Self::Unavailable
                 | Self::BucketAway
                 | Self::BucketFull

@@ -310,6 +310,7 @@ fn what_a_refused_commit_was_to_write_stays_in_memory_unless_it_may_have_changed
     };
     let refusals: [(fn() -> StoreError, bool); 6] = [
         (|| StoreError::Busy, true),
+        (|| StoreError::LockInTheWay, true),
         (|| StoreError::Full, true),
         (|| StoreError::Unavailable, true),
         (|| StoreError::InDoubt, false),

@@ -217,6 +217,7 @@ impl Error {
                     other.of_store(),
                     Some(
                         StoreError::Unavailable
+                            | StoreError::LockInTheWay
                             | StoreError::Made
                             | StoreError::WentBack
                             | StoreError::Unfit { .. }
@@ -430,6 +431,7 @@ fn of_store(error: &StoreError) -> StatusCode {
             StatusCode::INSUFFICIENT_STORAGE
         }
         StoreError::Busy
+        | StoreError::LockInTheWay
         | StoreError::Unavailable
         | StoreError::Made
         | StoreError::WentBack

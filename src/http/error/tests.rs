@@ -149,6 +149,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(conflict), 503, later, later),
         (store(StoreError::Stopped), 503, stopped, stopped),
         (store(StoreError::Busy), 503, later, later),
+        (store(StoreError::LockInTheWay), 503, later, later),
         (store(StoreError::Unavailable), 503, away, away),
         (
             store(StoreError::Unavailable).after_change(),

@@ -188,7 +188,7 @@ impl Beats {
             let refuses = self.refuses();
             let named: Params<'_> = &[&id, &self.host, &version, &refuses];
             if let Err(error) = session.query(BEAT, named).await {
-                if !matches!(failure(&error), StoreError::Full | StoreError::Busy) {
+                if !matches!(failure(&error), StoreError::Full | StoreError::LockInTheWay) {
                     return Err(error);
                 }
                 self.link.tell_refused(&error);

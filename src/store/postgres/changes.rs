@@ -14,6 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::SETTINGS;
+use super::failure::unfit;
 use super::known::{Change, Known};
 use super::link::Link;
 use super::row::{signed, unsigned};
@@ -32,6 +33,10 @@ pub(super) const LEASE: Duration = Duration::from_millis(20);
 pub(super) const SETTLED_AFTER: Duration = Duration::from_millis(25);
 /// From the last version that is known: its row proves that the database has all that it had.
 const LOOK: &str = "SELECT version, key, writer FROM siteconf.change WHERE version >= $1 ORDER BY version LIMIT $2";
+/// The processes that keep everybody from reading the changes; none is named where a prepared transaction does.
+const LOCKED_BY: &str = "SELECT pid FROM pg_locks
+    WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'siteconf.change'::regclass
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
 /// What the connection that looks is told of a store that may be written: the same as [`SETTINGS`], and to take its share
 /// of the lock by which a copy sees that somebody is here, and which it gets to itself.
@@ -55,6 +60,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Changes {
     link: Link,
+    /// Asked why the database does not answer; it does where a table is locked.
+    beside: Link,
     looked: watch::Sender<Looked>,
     /// The last change of another daemon that was found, 0 for none.
     found: AtomicU64,
@@ -114,10 +121,19 @@ impl Changes {
         let link = Link::new(server, told).answering_within(AWAY_AFTER);
         drop(link.first_session().await?);
         let began = now();
-        let last = last_version(&link).await?;
+        let beside = Link::new(server, SETTINGS).awaited_by_nobody();
+        let last = match last_version(&link).await {
+            Err(StoreError::Unavailable) if let Some(holder) = holder_of_changes(&beside).await => {
+                return Err(unfit(format!(
+                    "siteconf.change is locked{holder}; pg_stat_activity shows what holds it"
+                )));
+            }
+            last => last?,
+        };
         let writer = rand::random();
         Ok(Self {
             link,
+            beside,
             looked: watch::Sender::new(Looked {
                 began,
                 database: Database::There,
@@ -154,6 +170,7 @@ impl Changes {
                 tracing::error!("the database does not answer; requests are refused until it does");
                 self.note(Database::Away);
                 self.link.give_up_connections();
+                tokio::spawn(Arc::clone(&self).tell_of_lock());
                 looked = Ok(look.await);
                 tracing::warn!("the database answers again");
             }
@@ -163,6 +180,18 @@ impl Changes {
                 return;
             }
         }
+    }
+
+    /// Tells the log where the server does answer, and a lock is what the looks wait for.
+    async fn tell_of_lock(self: Arc<Self>) {
+        if let Some(holder) = holder_of_changes(&self.beside).await {
+            tracing::error!(
+                "the server of the database answers, and siteconf.change is locked{holder}: without it nothing \
+                 that is known counts; pg_stat_activity shows what holds it"
+            );
+        }
+        // It is rarely needed.
+        self.beside.connect_anew().await;
     }
 
     /// Whether the database may be asked.
@@ -349,6 +378,13 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// By which process the changes are locked, words that follow "locked"; `None` where they are not, as far as is told.
+async fn holder_of_changes(link: &Link) -> Option<String> {
+    let rows = link.read(LOCKED_BY, &[]).await.ok()?;
+    let pid: Option<i32> = rows.first()?.try_get(0).ok()?;
+    Some(pid.map_or(String::new(), |pid| format!(" by its process {pid}")))
 }
 
 /// The version of the last write.

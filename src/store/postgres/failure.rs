@@ -67,7 +67,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
     };
     match state {
         state if *state == SqlState::DISK_FULL => StoreError::Full,
-        state if *state == SqlState::LOCK_NOT_AVAILABLE => StoreError::Busy,
+        state if *state == SqlState::LOCK_NOT_AVAILABLE => StoreError::LockInTheWay,
         state if *state == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::ReadOnly,
         state
             if *state == SqlState::QUERY_CANCELED

@@ -203,6 +203,18 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
         assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
     });
     save().expect_status(200);
+    // Another one within the minute is told, too.
+    let told = || {
+        let is_told = |line: &&str| line.contains("canceling statement due to lock timeout");
+        daemon.log().lines().filter(is_told).count()
+    };
+    let before = told();
+    while_locked(database, "done", || {
+        save().assert_error(503, "the service cannot write at the moment; try again");
+        soon(|| told() > before);
+    });
+    let log = daemon.log();
+    assert!(!log.contains("request failed"), "{log}");
 }
 
 #[test]
@@ -226,6 +238,16 @@ fn all_is_refused_while_the_table_of_changes_is_locked_and_nothing_for_that_of_d
             503,
             "not ready: the database does not answer, or cannot be used; the log says why",
         );
+        let holder = "SELECT pid FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+            AND relation = 'siteconf.change'::regclass";
+        let locked = format!(
+            "siteconf.change is locked by its process {}",
+            database.ask(holder)[0]
+        );
+        soon(|| daemon.log().contains(&locked));
+        let refused = daemon.command(&["status"], "");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains(&locked), "{said}");
     });
     until(read, 200).assert_bytes(200, b"<a/>");
     while_locked(database, "daemon", || {

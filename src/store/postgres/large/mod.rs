@@ -136,6 +136,7 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
                 | StoreError::BucketFull
                 | StoreError::Unavailable
                 | StoreError::WentBack
+                | StoreError::LockInTheWay
                 | StoreError::Busy,
             ) => {}
             Err(error) if told.is_due(&error.to_string()) => {

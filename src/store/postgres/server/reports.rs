@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_postgres::error::DbError;
+
 use crate::store::StoreError;
 use crate::store::postgres::failure::{failure, said_by};
 use crate::store::remote::repeated::Repeated;
@@ -51,12 +53,20 @@ impl Reports {
     pub(in crate::store::postgres) fn tell_refused(&self, error: &tokio_postgres::Error) {
         let says_why = !matches!(
             failure(error),
-            StoreError::Busy | StoreError::Unavailable | StoreError::Full | StoreError::ReadOnly
+            StoreError::Busy
+                | StoreError::LockInTheWay
+                | StoreError::Unavailable
+                | StoreError::Full
+                | StoreError::ReadOnly
         );
         let said = said_by(error);
-        if !says_why && self.refusals.is_due(&said) {
+        // It tells one table from another.
+        let at = error.as_db_error().and_then(DbError::where_);
+        let cause = format!("{said} {}", at.unwrap_or_default());
+        if !says_why && self.refusals.is_due(&cause) {
             tracing::warn!(
                 error = said,
+                at,
                 "the database refuses what it is asked; pg_stat_activity shows who is in its way"
             );
         }
