@@ -20,6 +20,8 @@ test("XML: the first breach is found at its place", async () => {
     ["<a/>x", ["xml.outside x"]],
     ["<a>b & c</a>", ["xml.ampersand &"]],
     ["<a>&nbsp;</a>", ["xml.entity &nbsp;"]],
+    ['<!-- & --><a b="&lt;&gt;" c="1"><![CDATA[&]]>&amp;<b/>&x</a>', ["xml.ampersand &"]],
+    ['\n<a b="1" c="&y;"/>', ["xml.entity &y;"]],
     ["<a>1 < 2</a>", ["xml.less <"]],
     ['<a b="1"c="2"/>', ["xml.space c"]],
     ['<a b="1" b="2"/>', ["xml.duplicate b"]],
@@ -43,6 +45,18 @@ test("XML: a mismatch says what is open, and since which line", async () => {
     to: 12,
     values: { name: "a", open: "b", line: "2" },
   });
+});
+
+test("XML: a text of 2 MB takes no longer for having many attributes and hardly a reference", async () => {
+  const line = '<b c="1" d="2" e="3" f="4"/>\n';
+  const rows = line.repeat(2_000_000 / line.length);
+  const one = `<a${Array.from({ length: 100_000 }, (_, at) => ` b${at}="${at}"`).join("")}>&lt;</a>`;
+  // Of this process alone: the machine may have other work.
+  const before = process.cpuUsage();
+  for (const text of [`<a>${rows}</a>`, `<a>${rows}&amp;</a>`, one])
+    assert.deepEqual(await found("a.xml", text), []);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 2_000_000, `${user + system} µs`);
 });
 
 test("XML: another encoding than the declared one is a warning", async () => {

@@ -19,6 +19,8 @@ class XmlScanner {
   private readonly open: Open[] = [];
   private hasRoot = false;
   private hasDoctype = false;
+  /** The next "&", -1 behind the last one; -2: not looked for yet. */
+  private amp = -2;
 
   constructor(private readonly text: string) {}
 
@@ -51,13 +53,16 @@ class XmlScanner {
   }
 
   private references(from: number, to: number): void {
-    for (let i = this.text.indexOf("&", from); i >= 0 && i < to; i = this.text.indexOf("&", i + 1)) {
+    // Not for each attribute anew: where there are few, that is a walk through all the rest of the text.
+    if (this.amp !== -1 && this.amp < from) this.amp = this.text.indexOf("&", from);
+    for (let i = this.amp; i >= 0 && i < to; i = this.amp) {
       const found = this.match(REFERENCE, i);
       if (!found || i + found.length > to) this.fail("xml.ampersand", i, i + 1);
       // What a document type defines is not known here.
       if (!found.startsWith("&#") && !KNOWN.has(found) && !this.hasDoctype) {
         this.fail("xml.entity", i, i + found.length, { name: found });
       }
+      this.amp = this.text.indexOf("&", i + 1);
     }
   }
 
@@ -172,8 +177,8 @@ class XmlScanner {
     const quote = this.text[this.at];
     if (quote !== '"' && quote !== "'") this.fail("xml.attribute", from, this.at, { name });
     const end = this.text.indexOf(quote, this.at + 1);
-    const less = this.text.indexOf("<", this.at + 1);
-    if (end < 0 || (less >= 0 && less < end)) this.fail("xml.quote", from, this.at + 1, { name });
+    const isOpen = end < 0 || this.text.slice(this.at + 1, end).includes("<");
+    if (isOpen) this.fail("xml.quote", from, this.at + 1, { name });
     this.references(this.at + 1, end);
     this.at = end + 1;
   }
