@@ -220,7 +220,7 @@ function Then({ route, snapshot, onRollback }: ThenProps) {
       {onRollback && (
         <button type="button" class="button" onClick={onRollback}>
           <Icon of="back" />
-          {t("goBack")}
+          {t("goBackHere")}
         </button>
       )}
       <a class="button" href={address({ screen: "files", ...here })}>

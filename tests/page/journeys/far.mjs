@@ -28,7 +28,7 @@ export default [
   ["a file as it was long ago is restored from its address", async (world) => {
     const repo = await old(world, "far/then");
     const { page } = await world.at(at(repo, "at=v0003&path=a.txt"));
-    await page.locator(".strip").getByRole("button", { name: "Go back to before this" }).waitFor();
+    await page.locator(".strip").getByRole("button", { name: "Go back to this state" }).waitFor();
     await page.getByRole("button", { name: "Restore this file" }).click();
     await page.getByRole("button", { name: "Roll back 1 file" }).click();
     await page.getByText("The branch is back at v0003").waitFor();

@@ -204,8 +204,11 @@ export default [
   ["the files as of then are looked at, and left again", async (world) => {
     const repo = await newProject(world.admin, "acme/then", ...saves);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002`);
-    await page.getByRole("link", { name: "Files as of then" }).click();
+    await page.getByRole("link", { name: "Files before this" }).click();
     await page.getByText("You are looking at v0002").waitFor();
+    await page.locator(".strip").getByRole("button", { name: "Go back to this state" }).click();
+    await page.locator("dialog").getByText("The branch gets back v0002, its state from right before admin’s change: 2 files.").waitFor();
+    await page.locator("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("link", { name: "Compare with now" }).click();
     await page.getByRole("heading", { name: "Compare two states" }).waitFor();
     await soon(() => page.locator(".changes li").count(), 2);

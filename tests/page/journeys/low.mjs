@@ -39,8 +39,8 @@ export default [
     const { page } = person;
     const screens = [
       ["file", "&path=a.txt", []],
-      ["then", "&path=a.txt&at=v0002", ["Go back to before this", "Back to now"]],
-      ["change", "&change=v0002", ["Files as of then", "Go back to before this"]],
+      ["then", "&path=a.txt&at=v0002", ["Go back to this state", "Back to now"]],
+      ["change", "&change=v0002", ["Files before this", "Go back to before this"]],
       ["single change", "&change=v0003", ["Go back to before this"]],
       ["rollback", "&change=v0002&rollback=v0002", ["Roll back 2 files", "Cancel"]],
       ["compare", "&from=v0002", ["Close"]],

@@ -39,16 +39,16 @@ const ofProject = [
     write: ["Filter files", "Add", "Download", "Save (off)", "More about a.txt", "Wrap lines", "Encoding: UTF-8", "Line ends: LF"],
   }],
   ["&change=v0002&path=a.txt", {
-    read: ["Filter files", "Files as of then"],
-    write: ["Filter files", "Files as of then", "Go back to before this"],
+    read: ["Filter files", "Files before this"],
+    write: ["Filter files", "Files before this", "Go back to before this"],
   }],
   ["&at=v0002", {
     read: ["Filter files", "Compare with now", "Back to now"],
-    write: ["Filter files", "Compare with now", "Go back to before this", "Back to now"],
+    write: ["Filter files", "Compare with now", "Go back to this state", "Back to now"],
   }],
   ["&at=v0002&path=a.txt", {
     read: ["Filter files", "Compare with now", "Back to now", "Download", "Wrap lines"],
-    write: ["Filter files", "Compare with now", "Go back to before this", "Back to now", "Download", "Restore this file", "Wrap lines"],
+    write: ["Filter files", "Compare with now", "Go back to this state", "Back to now", "Download", "Restore this file", "Wrap lines"],
   }],
 ];
 

@@ -87,7 +87,11 @@ export function Rollback({
     <Dialog
       wide
       title={t("rollbackTitle", { when: when(change.created_at) })}
-      lead={t("rollbackLead", { what: nameOf(change) })}
+      lead={t("rollbackLead", {
+        version: change.version,
+        who: change.created_by,
+        what: nameOf(change),
+      })}
       fixed={busy}
       onClose={onClose}
       onSubmit={run}

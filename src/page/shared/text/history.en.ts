@@ -10,7 +10,8 @@ export const history = {
   snapshotCount: { one: "{n} snapshot", other: "{n} snapshots" },
   changes: "Changed files",
   goBack: "Go back to before this",
-  filesThen: "Files as of then",
+  goBackHere: "Go back to this state",
+  filesThen: "Files before this",
   before: "Before",
   after: "After",
   wasAdded: "added",
@@ -37,7 +38,7 @@ export const history = {
   runsNoMore: "Executable: yes → no",
   rollbackTitle: "Go back to {when}",
   rollbackLead:
-    "The branch gets back the state from right before {what}. What is there now is kept as a snapshot, so this can be undone.",
+    "The branch gets back {version}, its state from right before {who}’s change: {what}. What is there now is kept as a snapshot, so this can be undone.",
   rollbackDo: { one: "Roll back {n} file", other: "Roll back {n} files" },
   rollbackNone: "Nothing would change: the branch already has this state.",
   onlyFile: "Only {path}",

@@ -12,7 +12,8 @@ export const history: Translation<typeof english, Russian> = {
   snapshotCount: { one: "{n} снимок", few: "{n} снимка", many: "{n} снимков", other: "{n} снимка" },
   changes: "Изменённые файлы",
   goBack: "Вернуть как было до этого",
-  filesThen: "Файлы на тот момент",
+  goBackHere: "Вернуть это состояние",
+  filesThen: "Файлы до этого",
   before: "До",
   after: "После",
   wasAdded: "добавлен",
@@ -39,7 +40,7 @@ export const history: Translation<typeof english, Russian> = {
   runsNoMore: "Исполняемый: да → нет",
   rollbackTitle: "Вернуть состояние: {when}",
   rollbackLead:
-    "Ветка вернётся к состоянию перед: {what}. Текущее состояние останется снимком, поэтому откат можно отменить.",
+    "Ветка вернётся к {version}, к состоянию перед изменением ({who}: {what}). Текущее состояние останется снимком, поэтому откат можно отменить.",
   rollbackDo: {
     one: "Откатить {n} файл",
     few: "Откатить {n} файла",
