@@ -97,6 +97,37 @@ export default [
     await person.shot("kinds said");
   }],
 
+  ["in a window that is neither wide nor narrow the names of things have room, and none lies over another", async (world) => {
+    const repo = await newProject(world.admin, "acme/middle", { "config/prices.xml": text }, { "config/prices.xml": other, "b.txt": "x" });
+    const person = await world.at(open(repo, "config/prices.xml"), { locale: "ru-RU" });
+    const { page } = person;
+    /** Pairs of what stands in a line of which one lies over the other, or is cut. */
+    const crowded = (line) => page.locator(line).evaluateAll((lines) => lines.flatMap((line) => {
+      const boxes = [...line.children].map((node) => [node.textContent || node.className, node.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+      const names = [...line.querySelectorAll(".base")].filter((node) => node.scrollWidth > node.clientWidth || node.getBoundingClientRect().right > node.parentElement.getBoundingClientRect().right + 1);
+      const over = boxes.filter(([, a], at) => a.right > innerWidth || boxes.slice(at + 1).some(([, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+      return [...over.map(([name]) => name), ...names.map((node) => `cut: ${node.textContent}`)];
+    }));
+    await editor(person);
+    await type(person, "mine");
+    for (const width of [1010, 900, 768]) {
+      await page.setViewportSize({ width, height: 700 });
+      await person.shot(`middle ${width} file`);
+      same([...(await crowded(".filehead")), ...(await crowded(".status")), ...(await crowded(".top"))], [], `a file at ${width}`);
+      same(await page.locator(".filehead h1 .path").evaluate((node) => node.scrollWidth <= node.clientWidth), true, `its name at ${width}`);
+      same(await page.locator(".tabs").isVisible(), width < 1000, `tabs at ${width}`);
+      same(await page.locator(".health").evaluate((node) => node.offsetWidth === node.offsetHeight), true, "a round dot");
+    }
+    await person.go(`/site-builder/compare/${repo}?branch=main&from=v0001&to=v0002`);
+    await page.locator(".code .cm-content").waitFor();
+    for (const width of [1010, 900, 768]) {
+      await page.setViewportSize({ width, height: 700 });
+      await person.shot(`middle ${width} compare`);
+      same(await crowded(".compare .filehead"), [], `compare at ${width}`);
+      same(await page.locator(".compare h1").evaluate((node) => node.scrollWidth <= node.clientWidth), true, `its title at ${width}`);
+    }
+  }],
+
   ["with letters twice as large nothing is covered, and rows do not collide", async (world) => {
     const repo = await newProject(world.admin, "acme/large-letters", { "folder/a.txt": text, "folder/b.txt": "x", "c.txt": "x" }, { "folder/a.txt": other, "c.txt": "y" });
     const person = await world.at("/site-builder/");

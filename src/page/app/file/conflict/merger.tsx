@@ -95,7 +95,7 @@ function MergerView({ path, theirs, merged, handle, onChange }: ViewProps) {
   const [next, setNext] = useState(0);
   const chunk = useChunk();
   // No room for two texts side by side.
-  const [unified] = useState(() => matchMedia("(max-width: 47.5em)").matches);
+  const [unified] = useState(() => matchMedia("(max-width: 62.5em)").matches);
   const { clashes } = merged;
   useEffect(() => {
     if (!chunk || !place.current) return;
