@@ -49,7 +49,7 @@ const text = EditorView.theme({
   ".cm-specialChar": { color: "var(--warn)" },
   ".cm-return": { color: "var(--faint)", opacity: ".7", fontSize: ".8em", userSelect: "none" },
   ".cm-foldGutter .cm-gutterElement": { color: "var(--faint)", cursor: "pointer" },
-  ".cm-foldPlaceholder": { background: "var(--line)", border: "none", color: "var(--dim)", padding: "0 6px" },
+  ".cm-foldPlaceholder": { background: "var(--fill)", border: "none", color: "var(--dim)", padding: "0 6px" },
   ".cm-clash": { boxShadow: "inset 3px 0 var(--warn)", backgroundColor: "var(--warn-soft)" },
 });
 

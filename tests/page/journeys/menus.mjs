@@ -67,4 +67,26 @@ export default [
     await button.click();
     same(await items.getByRole("link").count(), 200);
   }],
+
+  ["in the dark, too, what is pointed at and what is a chip can be told from what it lies on", async (world) => {
+    const { page } = await world.at("/site-builder/accounts", { dark: true });
+    const row = page.getByRole("row", { name: /anna/ });
+    /** How much lighter one is than what it lies on, as a contrast. */
+    const lighter = (one, below) => page.evaluate(([one, below]) => {
+      const light = (selector) => {
+        const parts = getComputedStyle(document.querySelector(selector)).backgroundColor.match(/[\d.]+/g).slice(0, 3);
+        const [r, g, b] = parts.map((part) => (part / 255 + 0.055) / 1.055).map((part) => part ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+      };
+      return light(one) / light(below) > 1.15;
+    }, [one, below]);
+    await row.waitFor();
+    same(await lighter(".ref:not(.all)", "table.accounts"), true, "a chip");
+    await row.hover();
+    same(await lighter("table.accounts tr:hover", "table.accounts"), true, "a row");
+    same(await lighter("table.accounts tr:hover", "tr:hover .ref"), true, "a chip in it");
+    await page.locator("header.top .menu > button").last().click();
+    await page.locator("header.top .items button").first().hover();
+    same(await lighter(".items button:hover", ".items"), true, "an item");
+  }],
 ];
