@@ -179,8 +179,8 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps
               aria-level={row.depth + 1}
               aria-expanded={row.folder ? row.open : undefined}
               aria-selected={row.path === current}
-              aria-setsize={rows.length}
-              aria-posinset={index + 1}
+              aria-setsize={row.of}
+              aria-posinset={row.place}
               tabIndex={index === focused ? 0 : -1}
               title={row.folder || row.size === undefined ? row.path : `${row.path} · ${size(row.size)}`}
               ref={place(index * ROW_PX, 8 + row.depth * 14)}

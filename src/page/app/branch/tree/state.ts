@@ -21,6 +21,9 @@ export interface Row {
   /** Of an open folder: how many entries it has, undefined until all came. */
   count: number | undefined;
   failed: boolean;
+  /** Which entry of its folder it is, from 1 on, and of how many: -1 until all came. */
+  place: number;
+  of: number;
 }
 
 /** A folder as it came last; null before it did. */
@@ -126,7 +129,9 @@ export function useTree({ repo, branch, at, head }: StateAt, reveal: string | un
 function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
   const walk = (path: string, depth: number) => {
-    for (const entry of folders.get(path)?.folder?.entries ?? []) {
+    const kept = folders.get(path)?.folder;
+    const of = kept?.whole ? kept.entries.length : -1;
+    for (const [at, entry] of (kept?.entries ?? []).entries()) {
       const folder = entry.type === "tree";
       const isOpen = folder && open.has(entry.path);
       const inside = isOpen ? folders.get(entry.path) : undefined;
@@ -140,6 +145,8 @@ function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
         etag: entry.etag,
         count: inside?.folder?.whole ? inside.folder.entries.length : undefined,
         failed: Boolean(inside?.error),
+        place: at + 1,
+        of,
       });
       if (isOpen) walk(entry.path, depth + 1);
     }
@@ -188,7 +195,7 @@ export function useFilter({ repo, branch, at, head }: StateAt, filter: string): 
       asked.current = performance.now();
       try {
         const entries = await findFiles({ repo, branch, at }, text, abort.signal);
-        setFound({ rows: entries.map((entry) => fileRow(entry)), error: null });
+        setFound({ rows: entries.map(foundRow), error: null });
       } catch (error) {
         if (!abort.signal.aborted) setFound({ rows: null, error });
       }
@@ -203,7 +210,7 @@ export function useFilter({ repo, branch, at, head }: StateAt, filter: string): 
   return text ? found : UNFILTERED;
 }
 
-function fileRow(entry: TreeEntry): Row {
-  const { path, name, size, etag } = entry;
-  return { path, name, size, etag, depth: 0, folder: false, open: false, count: undefined, failed: false };
+function foundRow({ path, name, size, etag }: TreeEntry, at: number, all: TreeEntry[]): Row {
+  const file = { path, name, size, etag, folder: false, open: false, count: undefined, failed: false };
+  return { ...file, depth: 0, place: at + 1, of: all.length };
 }
