@@ -83,6 +83,8 @@ function useOpenFile(props: FileProps, place: Place): [OpenFile, Drawn] {
 }
 
 const WRAP = "wrap";
+/** Where the button for it has no room. */
+const ALWAYS_WRAPS = "(max-width: 30em)";
 
 /** Keys that hold wherever the focus is on the screen of the file. */
 function useKeys(save: () => void, wrap: () => void): void {
@@ -109,7 +111,9 @@ export function File(props: FileProps) {
   const [file, drawn] = useOpenFile(props, place);
   const [editor, setEditor] = useState<Editor | null>(null);
   const [cursor, setCursor] = useState(AT_START);
-  const [wrap, setWrap] = useState(() => localStorage.getItem(WRAP) === "1");
+  const [wrap, setWrap] = useState(
+    () => (localStorage.getItem(WRAP) ?? (matchMedia(ALWAYS_WRAPS).matches ? "1" : "0")) === "1",
+  );
   const toggleWrap = () => {
     localStorage.setItem(WRAP, wrap ? "0" : "1");
     setWrap(!wrap);

@@ -128,6 +128,32 @@ export default [
     }
   }],
 
+  ["on a telephone the name of a file stays while it is edited, its lines wrap, and no box or chip is squeezed", async (world) => {
+    const repo = await newProject(world.admin, "acme/small", { "config/prices.txt": `${"word ".repeat(40)}\n` });
+    const person = await world.at(open(repo, "config/prices.txt"), { width: 320, height: 640, locale: "ru-RU", touch: true });
+    const { page } = person;
+    await editor(person);
+    await page.locator(".cm-lineWrapping").waitFor();
+    await type(person, "mine");
+    await page.locator(".filehead .pill").waitFor();
+    await person.shot("telephone edit");
+    const whole = (node) => node.scrollWidth <= node.clientWidth;
+    same(await page.locator(".filehead h1 .base").evaluate(whole), true);
+    same(await page.locator(".filehead h1 .path").evaluate(whole), true);
+    await person.go("/site-builder/tokens?new=1");
+    same(await page.locator("dialog [type=checkbox]").evaluateAll((boxes) => boxes.every((box) => box.offsetWidth === box.offsetHeight)), true);
+    await person.go("/site-builder/accounts");
+    await page.getByRole("row", { name: /auditor/ }).waitFor();
+    await person.shot("telephone accounts");
+    // Each part of a chip, and each name, is in one line; the letter before a name is in that of the name.
+    same(await page.locator(".accounts").evaluate((table) => [...table.querySelectorAll(".ref, .person b")].flatMap((node) => [...node.childNodes].filter((part) => {
+      const range = document.createRange();
+      range.selectNodeContents(part);
+      const tops = [...range.getClientRects()].map((box) => Math.round(box.top));
+      return node.textContent.length < 20 && new Set(tops).size > 1;
+    }).map(() => node.textContent))), []);
+  }],
+
   ["with letters twice as large nothing is covered, and rows do not collide", async (world) => {
     const repo = await newProject(world.admin, "acme/large-letters", { "folder/a.txt": text, "folder/b.txt": "x", "c.txt": "x" }, { "folder/a.txt": other, "c.txt": "y" });
     const person = await world.at("/site-builder/");

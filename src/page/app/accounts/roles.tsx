@@ -1,4 +1,5 @@
 // The forms of a role: each has a sentence that says what it opens.
+import { Fragment } from "preact";
 import { useId, useState } from "preact/hooks";
 import { say, type Word } from "./words.ts";
 
@@ -33,7 +34,14 @@ export function opens(role: string): string {
 export function Chip({ role }: { role: string }) {
   return (
     <span class={role === ROOT ? "ref all" : "ref"} title={`${role}\n${opens(role)}`}>
-      {shortOf(role)}
+      {shortOf(role)
+        .split(/(?<=__|\/)/)
+        .map((part, at) => (
+          <Fragment key={part}>
+            {at > 0 && <wbr />}
+            {part}
+          </Fragment>
+        ))}
     </span>
   );
 }

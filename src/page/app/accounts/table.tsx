@@ -63,8 +63,10 @@ function Row({ account, own, onAct }: { account: Account; own: boolean; onAct: (
     <tr class={enabled ? "" : "expired"}>
       <td>
         <span class="person">
-          <Who name={name} />
-          <b>{name}</b>
+          <span class="named">
+            <Who name={name} />
+            <b>{name}</b>
+          </span>
           {own && <span class="pill">{say("you")}</span>}
           {!enabled && <span class="pill del">{say("disabled")}</span>}
         </span>

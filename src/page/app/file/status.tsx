@@ -51,7 +51,7 @@ export function Status(props: StatusProps) {
       {cursor.selected > 0 && <span class="extra">{say("selected", { n: cursor.selected })}</span>}
       <Problems {...props} />
       <span class="grow" />
-      <button type="button" class="flat extra" aria-pressed={props.wrap} title="Alt Z" onClick={props.onWrap}>
+      <button type="button" class="flat wraps" aria-pressed={props.wrap} title="Alt Z" onClick={props.onWrap}>
         {say("wrap")}
       </button>
       {named && <span class="extra">{named}</span>}
