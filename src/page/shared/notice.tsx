@@ -12,22 +12,32 @@ interface Notice {
   id: number;
   message: string;
   bad: boolean;
-  action?: Action;
+  action: Action | undefined;
+  about: string | undefined;
 }
 
 let show: ((notice: Notice) => void) | null = null;
+let end: ((about: string) => void) | null = null;
 let count = 0;
 
-/** Says for a moment that something happened, with a button for what can be done about it. */
-export function notify(message: string, action?: Action): void {
+/**
+ * Says for a moment that something happened, with a button for what can be done about it. It takes the place of what
+ * was said last about the same.
+ */
+export function notify(message: string, action?: Action, about?: string): void {
   count += 1;
-  show?.({ id: count, message, bad: false, ...(action ? { action } : {}) });
+  show?.({ id: count, message, bad: false, action, about });
 }
 
 /** Says that something went wrong; it stays until it is closed. */
-export function complain(message: string, action?: Action): void {
+export function complain(message: string, action?: Action, about?: string): void {
   count += 1;
-  show?.({ id: count, message, bad: true, ...(action ? { action } : {}) });
+  show?.({ id: count, message, bad: true, action, about });
+}
+
+/** Takes back what was said about something: it is so no more. */
+export function unsay(about: string): void {
+  end?.(about);
 }
 
 const STAYS_MS = 6000;
@@ -85,9 +95,13 @@ function One({ notice, onEnd }: { notice: Notice; onEnd: () => void }) {
 export function Notices() {
   const [list, set] = useState<Notice[]>([]);
   useLayoutEffect(() => {
-    show = (notice) => set((all) => [...all.slice(-3), notice]);
+    const without = (all: Notice[], about: string | undefined) =>
+      all.filter((one) => about === undefined || one.about !== about);
+    show = (notice) => set((all) => [...without(all, notice.about).slice(-3), notice]);
+    end = (about) => set((all) => without(all, about));
     return () => {
       show = null;
+      end = null;
     };
   }, []);
   return (

@@ -89,7 +89,7 @@ export default [
     await first("Цех2");
     await type(person, "more");
     await put(world, repo, "a.txt", windows(shop866, "3\na\nb\n"));
-    await page.getByText("admin saved this file").waitFor();
+    await page.locator(".strip").getByText("admin saved this file").waitFor();
     await page.reload();
     await editor(person);
     await first("Цех2");

@@ -1,7 +1,7 @@
 // Whoever goes elsewhere with something unsaved is told.
 import { same, soon } from "../browser.mjs";
 import { newProject, PASSWORD } from "../seed.mjs";
-import { changed, editor, keys, open, put, text, type } from "./editor/steps.mjs";
+import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 /** Somebody has typed into a.txt, and nothing is saved yet. */
 async function edit(world, name) {
@@ -74,6 +74,29 @@ export default [
     await editor(person);
     await page.getByText("They are not saved yet.").waitFor();
     same(await page.locator(".file .cm-content").innerText(), "a\nmine\n\n");
+  }],
+
+  ["of what is said about a file the last stays, and no more than the file is elsewhere on the screen", async (world) => {
+    const { repo, person, page } = await edit(world, "acme/said-once");
+    await leave(person);
+    await toast(page).waitFor();
+    await page.goBack();
+    await editor(person);
+    await page.getByText("They are not saved yet.").waitFor();
+    same(await toast(page).count(), 0);
+    for (const letter of ["x", "y", "z"]) {
+      await type(person, letter);
+      await changed(person);
+      await keys(person, "Control+s");
+      await saved(person);
+    }
+    await person.shot("said once");
+    same(await page.locator(".toast").allInnerTexts(), ["Saved a.txt\nUndo"]);
+    const [{ y, height }, line] = [await page.locator(".toast").boundingBox(), await page.locator(".status").boundingBox()];
+    same(y + height <= line.y, true, "the line below the file can be read");
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("The save of a.txt was taken back").waitFor();
+    same(await text(world, repo, "a.txt"), "a\nmine\nxy");
   }],
 
   ["who cannot be logged out stays inside, and is told", async (world) => {

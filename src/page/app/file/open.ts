@@ -1,7 +1,7 @@
 // The open file: the way of a save, and what to do when somebody else saved it too.
 import { encode, type Form, NEW } from "../../editor/bytes.ts";
 import type { DraftKey, LeftMerge, Version } from "../../shared/drafts.ts";
-import { complain, notify } from "../../shared/notice.tsx";
+import { complain, notify, unsay } from "../../shared/notice.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
 import { hasStatus, onReach, type Schemas } from "../api.ts";
 import { go } from "../route.ts";
@@ -35,6 +35,18 @@ export class OpenFile extends Following {
     this.stopListening = onReach((reachable) => {
       if (reachable && this.drawn.trouble?.kind === "offline" && !this.drawn.saving) void this.save();
     });
+  }
+
+  /** What is said of it in a notice: the last of each replaces the one before. */
+  private about(what: "saved" | "unsaved"): string {
+    const { repo, branch, path } = this.place;
+    return [what, repo, branch, path].join("\n");
+  }
+
+  override async load(): Promise<void> {
+    // Its own screen says it now.
+    if (!this.place.at) unsay(this.about("unsaved"));
+    await super.load();
   }
 
   get etag(): string | null {
@@ -85,7 +97,8 @@ export class OpenFile extends Following {
     this.keep();
     const undo = { label: t("undo"), run: () => void this.undo(saved.etag, before) };
     const can = before.etag !== null || this.owner.mayDelete();
-    notify(say("saved", { path: this.place.path }), can ? undo : undefined);
+    unsay(this.about("unsaved"));
+    notify(say("saved", { path: this.place.path }), can ? undo : undefined, this.about("saved"));
     this.owner.onChanged();
     if (this.abort.signal.aborted && this.isPrecious()) this.tellUnsaved();
   }
@@ -101,8 +114,9 @@ export class OpenFile extends Following {
   private tellUnsaved(message?: string): void {
     const { repo, branch, path } = this.place;
     const back = { label: say("openAgain"), run: () => go({ screen: "files", repo, branch, path }) };
-    if (message) complain(say("keptUnsaved", { path, message }), back);
-    else notify(say("notSaved", { path }), back);
+    const about = this.about("unsaved");
+    if (message) complain(say("keptUnsaved", { path, message }), back, about);
+    else notify(say("notSaved", { path }), back, about);
   }
 
   private fail(error: unknown): void {
@@ -131,7 +145,7 @@ export class OpenFile extends Following {
         const { text, form } = versionOfBase(before);
         await saveFile(this.place, encode(text, form), etag, "");
       }
-      notify(say("undone", { path: this.place.path }));
+      notify(say("undone", { path: this.place.path }), undefined, this.about("saved"));
       if (before.etag === null && this.work.base.etag === etag) {
         // The text stays here, as that of a file that is not there yet.
         this.work.base = { ...before, document: this.work.documentOf("") };
