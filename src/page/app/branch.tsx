@@ -281,7 +281,7 @@ function Tabs({
       {tabs.map(([name, sign, label]) => (
         <button key={name} type="button" aria-pressed={pane === name} onClick={() => setPane(name)}>
           <Icon of={sign} />
-          <span>{label}</span>
+          <span translate={name !== "open"}>{label}</span>
         </button>
       ))}
     </nav>

@@ -109,7 +109,7 @@ function Row({ project }: { project: Project }) {
           <span class="glyph" aria-hidden="true">
             {last[0]?.toUpperCase()}
           </span>
-          <span class="path">
+          <span class="path" translate={false}>
             <span class="dir">{project.name.slice(0, cut)}</span>
             <b>{last}</b>
             <span class="dim">.{project.type}</span>
@@ -120,7 +120,7 @@ function Row({ project }: { project: Project }) {
         {project.default_branch ? (
           <span class="ref">
             <Icon of="branch" />
-            <span class="name" title={project.default_branch}>
+            <span class="name" title={project.default_branch} translate={false}>
               {project.default_branch}
             </span>
           </span>
@@ -132,14 +132,14 @@ function Row({ project }: { project: Project }) {
       <td class="less end dim">{project.files}</td>
       <td class="less">
         <Who name={project.owner} />
-        <span class="by" title={project.owner}>
+        <span class="by" title={project.owner} translate={false}>
           {project.owner}
         </span>
       </td>
       <td class="end dim">
         {project.updated_by && (
           <span class="less">
-            <span class="by" title={project.updated_by}>
+            <span class="by" title={project.updated_by} translate={false}>
               {project.updated_by}
             </span>
             ,{" "}

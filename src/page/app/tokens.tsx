@@ -130,7 +130,7 @@ function Row({ token, onEdit, onForget, onRevoke }: RowProps) {
   return (
     <tr class={token.state}>
       <td>
-        <b>{token.name}</b> <span class="suffix mono">…{token.suffix}</span>
+        <b translate={false}>{token.name}</b> <span class="suffix mono">…{token.suffix}</span>
       </td>
       <td class="less">
         <span class="scopes">

@@ -42,7 +42,7 @@ export type IconName = keyof typeof paths;
 export function Icon({ of, title }: { of: IconName; title?: string }) {
   const said = title ? ({ role: "img", "aria-label": title } as const) : ({ "aria-hidden": "true" } as const);
   return (
-    <svg class="icon" viewBox="0 0 16 16" {...said}>
+    <svg class={of === "dots" ? "icon dots" : "icon"} viewBox="0 0 16 16" {...said}>
       <path d={paths[of]} />
     </svg>
   );

@@ -27,11 +27,11 @@ export function Who({ name }: { name: string }) {
   );
 }
 
-/** A path whose last name stands out. */
+/** A path whose last name stands out. Whoever has the page translated gets no other path than there is. */
 export function Path({ path }: { path: string }) {
   const cut = path.lastIndexOf("/") + 1;
   return (
-    <span class="path" title={path}>
+    <span class="path" title={path} translate={false}>
       <span class="dir">{path.slice(0, cut)}</span>
       <span class="base">{path.slice(cut)}</span>
     </span>
@@ -81,7 +81,7 @@ export function Copy({ text, label, primary }: { text: string; label?: string; p
 export function Snippet({ text }: { text: string }) {
   return (
     <div class="snippet">
-      <pre>{text}</pre>
+      <pre translate={false}>{text}</pre>
       <Copy text={text} />
     </div>
   );

@@ -89,4 +89,40 @@ export default [
     await page.locator("header.top .items button").first().hover();
     same(await lighter(".items button:hover", ".items"), true, "an item");
   }],
+
+  ["names are not words to translate, the keys of the editor are listed, and the sign of a menu is seen", async (world) => {
+    const repo = await newProject(world.admin, "acme/nemo", { "piano/forte.txt": "x" }, { "piano/forte.txt": "y" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&path=piano/forte.txt`);
+    const { page } = person;
+    /** What stands there that a browser would translate, and has one of these words in it. */
+    const translated = () => page.evaluate((names) => {
+      const found = [];
+      const walker = document.createTreeWalker(document.getElementById("page"), NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        if (node.parentElement.translate && names.test(node.data)) found.push(node.data);
+      }
+      return found;
+    }, /nemo|piano|forte|^main$|^admin$/);
+    const screens = ["&path=piano/forte.txt", "&change=v0002&path=piano/forte.txt", ""];
+    for (const screen of screens) {
+      await person.go(`/site-builder/files/${repo}?branch=main${screen}`);
+      await page.locator(".moment .base").first().waitFor();
+      await page.getByRole("treeitem", { name: "piano" }).waitFor();
+      await person.settled();
+      await page.locator("header.top .menu > button").first().click();
+      same(await translated(), [], screen);
+      await page.keyboard.press("Escape");
+    }
+    for (const screen of ["", "accounts"]) {
+      await person.go(`/site-builder/${screen}`);
+      await page.locator("table.list td").first().waitFor();
+      same(await translated(), [], screen);
+    }
+    same(await page.locator("table.accounts .dots").first().evaluate((sign) => getComputedStyle(sign).strokeWidth), "2.2px");
+    await page.keyboard.press("?");
+    const list = page.locator("dialog .keys > div");
+    await list.filter({ hasText: "Alt Z" }).getByText("Wrap lines").waitFor();
+    await list.filter({ hasText: "Esc Tab" }).getByText("leave the editor").waitFor();
+    await person.shot("keys");
+  }],
 ];

@@ -23,7 +23,7 @@ export default [
     await page.getByText(/^It answered in \d+ ms, just now\.$/).waitFor();
     const { server } = await world.admin.json("GET", "/user/session");
     same(await fact(page, "Version").innerText(), server.version);
-    same(await fact(page, "Changes").innerText(), "taken");
+    same(await fact(page, "Accepts changes").innerText(), "yes");
     same(await fact(page, "Last backup").innerText(), "none yet");
     same(/^[\d.]+ [KMGT]B$/.test(await fact(page, "Free on the disk").innerText()), true);
     same(/^[\d.]+ ([KMGT]?B)$/.test(await fact(page, "Database").innerText()), true);
@@ -78,7 +78,7 @@ export default [
       "The disk of the store is nearly full: 12 MB are left.",
       "something that this page does not know",
     ]);
-    same(await fact(page, "Changes").innerText(), "refused");
+    same(await fact(page, "Accepts changes").innerText(), "no");
     same(await person.accessibility(), []);
     await person.shot("service in trouble");
   }],

@@ -33,7 +33,7 @@ export function opens(role: string): string {
 /** A role, as the table shows it. */
 export function Chip({ role }: { role: string }) {
   return (
-    <span class={role === ROOT ? "ref all" : "ref"} title={`${role}\n${opens(role)}`}>
+    <span class={role === ROOT ? "ref all" : "ref"} translate={false} title={`${role}\n${opens(role)}`}>
       {shortOf(role)
         .split(/(?<=__|\/)/)
         .map((part, at) => (

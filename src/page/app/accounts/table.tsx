@@ -65,7 +65,7 @@ function Row({ account, own, onAct }: { account: Account; own: boolean; onAct: (
         <span class="person">
           <span class="named">
             <Who name={name} />
-            <b>{name}</b>
+            <b translate={false}>{name}</b>
           </span>
           {own && <span class="pill">{say("you")}</span>}
           {!enabled && <span class="pill del">{say("disabled")}</span>}

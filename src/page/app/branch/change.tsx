@@ -38,10 +38,10 @@ export function ChangeView({ route, sought, head, onRollback }: ChangeProps) {
     <section class="change">
       <header class="filehead">
         <div class="grow">
-          <h1>{nameOf(change)}</h1>
+          <h1 translate={!change.path}>{nameOf(change)}</h1>
           <p class="sub">
             <Who name={change.created_by} />
-            {change.created_by} · <Ago at={change.created_at} /> ·{" "}
+            <span translate={false}>{change.created_by}</span> · <Ago at={change.created_at} /> ·{" "}
             <span class="mono">
               {change.version} → {to ?? t("now")}
             </span>

@@ -62,9 +62,10 @@ export function Overview({ repo, branch, onUpload }: OverviewProps) {
   return (
     <div class="overview">
       <header>
-        <h1>{repo}</h1>
+        <h1 translate={false}>{repo}</h1>
         <p class="sub">
-          {t("branch")} {branch.name} · {t("changed")} <Ago at={branch.updated_at} />
+          {t("branch")} <span translate={false}>{branch.name}</span> · {t("changed")}{" "}
+          <Ago at={branch.updated_at} />
         </p>
       </header>
       <Facts facts={facts} />
@@ -84,9 +85,9 @@ export function OverviewThen({ repo, branch, sought }: { repo: string; branch: s
   return (
     <div class="overview">
       <header>
-        <h1>{repo}</h1>
+        <h1 translate={false}>{repo}</h1>
         <p class="sub">
-          {t("branch")} {branch} · {change.version} · {when(change.created_at)}
+          {t("branch")} <span translate={false}>{branch}</span> · {change.version} · {when(change.created_at)}
         </p>
       </header>
       <Facts facts={change.short_id ? [...facts, ["short_id", change.short_id]] : facts} />

@@ -133,13 +133,17 @@ function Moment({ change, route, list, onRollback }: MomentProps) {
           )}
           <span class="sub">
             <Who name={change.created_by} />
-            <span class="person">{change.created_by}</span>
+            <span class="person" translate={false}>
+              {change.created_by}
+            </span>
             <span>·</span>
             <time dateTime={change.created_at} title={when(change.created_at)}>
               {time(change.created_at)}
             </time>
             <Counts change={change} />
-            <span class="version">{change.version}</span>
+            <span class="version" translate={false}>
+              {change.version}
+            </span>
           </span>
         </span>
       </a>

@@ -20,7 +20,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
         kind="crumb"
         label={
           <>
-            <b>{route.repo}</b>
+            <b translate={false}>{route.repo}</b>
             <Icon of="down" />
           </>
         }
@@ -29,6 +29,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
           <a
             key={one.id}
             href={address({ screen: "files", repo: one.repo_id })}
+            translate={false}
             aria-current={one.repo_id === route.repo ? "true" : undefined}
           >
             {one.repo_id}
@@ -42,7 +43,9 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
         label={
           <>
             <Icon of="branch" />
-            <span class="name">{route.branch ?? "…"}</span>
+            <span class="name" translate={false}>
+              {route.branch ?? "…"}
+            </span>
             <Icon of="down" />
           </>
         }
@@ -51,6 +54,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
           <a
             key={one.name}
             href={address({ screen: "files", repo: route.repo, branch: one.name })}
+            translate={false}
             aria-current={one.name === route.branch ? "true" : undefined}
           >
             {one.name}

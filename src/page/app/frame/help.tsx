@@ -8,6 +8,8 @@ const keys: [string[], Key][] = [
   [["Ctrl K", "Ctrl P"], "keyFind"],
   [["Ctrl S"], "keySave"],
   [["Ctrl F"], "keySearch"],
+  [["Alt Z"], "keyWrap"],
+  [["Esc Tab"], "keyLeave"],
   [["[", "]"], "keyOlder"],
   [["F2"], "keyMove"],
   [["Delete"], "keyDelete"],

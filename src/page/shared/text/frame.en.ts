@@ -144,6 +144,8 @@ export const frame = {
   keyFind: "Find a file or a command",
   keySave: "Save",
   keySearch: "Search in the file",
+  keyWrap: "Wrap lines, or not",
+  keyLeave: "One after the other: leave the editor",
   keyOlder: "Older and newer change",
   keyMove: "Rename or move what the tree points at",
   keyDelete: "Delete what the tree points at",

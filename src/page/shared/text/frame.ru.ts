@@ -158,6 +158,8 @@ export const frame: Translation<typeof english, Russian> = {
   keyFind: "Найти файл или команду",
   keySave: "Сохранить",
   keySearch: "Поиск в файле",
+  keyWrap: "Переносить строки или нет",
+  keyLeave: "Одна за другой: выйти из редактора",
   keyOlder: "Более старое и более новое изменение",
   keyMove: "Переименовать или переместить выбранное в дереве",
   keyDelete: "Удалить выбранное в дереве",

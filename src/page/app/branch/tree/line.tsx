@@ -13,7 +13,9 @@ export function Line({ row, found }: { row: Row; found: boolean }) {
       <>
         {!found && <span class="turn" />}
         <span class={`kind ${/^[a-z]+$/.test(extension) ? extension : ""}`} />
-        <span class="name">{found ? <Path path={row.path} /> : row.name}</span>
+        <span class="name" translate={false}>
+          {found ? <Path path={row.path} /> : row.name}
+        </span>
       </>
     );
   }
@@ -24,7 +26,9 @@ export function Line({ row, found }: { row: Row; found: boolean }) {
         <Icon of="chevron" />
       </span>
       <Icon of="folder" />
-      <span class="name">{row.name}</span>
+      <span class="name" translate={false}>
+        {row.name}
+      </span>
       {row.failed && <Icon of="warn" title={t("folderFailed")} />}
       {waits && <span class="busy" />}
       {row.count !== undefined && <span class="count">{number(row.count)}</span>}

@@ -17,15 +17,15 @@ export const service = {
   started: "Started",
   uptime: "For",
   format: "Format of the data",
-  writes: "Changes",
-  taken: "taken",
-  refused: "refused",
+  writes: "Accepts changes",
+  taken: "yes",
+  refused: "no",
 
   room: "Room",
   free: "Free on the disk",
   total: "The store takes",
   database: "Database",
-  log: "Its log",
+  log: "Write-ahead log",
   largeFiles: "Large files",
 
   use: "In use",
@@ -43,7 +43,7 @@ export const service = {
   node: "Folders",
   manifest: "States of branches",
 
-  care: "Care",
+  care: "Maintenance",
   backup: "Last backup",
   noBackup: "none yet",
   collection: "Last collection",
