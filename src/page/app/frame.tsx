@@ -127,8 +127,11 @@ function Inside({
       {finding && (
         <Finder
           where={known ? { repo, branch: known.name, at: route.at } : null}
-          places={branchesOf(repo, branches.value ?? [], route.branch)}
-          commands={commandsOf(session, projects.value ?? [], setOwn)}
+          groups={[
+            branchesOf(repo, branches.value ?? [], route.branch),
+            projectsOf(projects.value ?? [], repo),
+            commandsOf(session, setOwn),
+          ]}
           onFile={(path) =>
             known && go({ screen: "files", repo, branch: known.name, path, at: route.at ?? "" })
           }
@@ -141,21 +144,25 @@ function Inside({
   );
 }
 
-/** The other branches of a project. */
+/** The other branches of a project, the default one first. */
 function branchesOf(repo: string, all: Schemas["AdminBranch"][], here: string | undefined): Command[] {
   const others = all.filter(({ name }) => name !== here);
-  return others.map(({ name }) => ({
-    sign: "branch",
-    text: name,
-    run: () => go({ screen: "files", repo, branch: name }),
-  }));
+  return others
+    .sort((a, b) => Number(b.default) - Number(a.default))
+    .map(({ name }) => ({
+      sign: "branch",
+      text: name,
+      run: () => go({ screen: "files", repo, branch: name }),
+    }));
 }
 
-function commandsOf(
-  { may }: Schemas["Session"],
-  projects: Schemas["Project"][],
-  onOwn: (part: OwnPart) => void,
-): Command[] {
+/** All projects, the one that is open last. */
+function projectsOf(all: Schemas["Project"][], here: string): Command[] {
+  const repos = all.map((one) => one.repo_id).sort((a, b) => Number(a === here) - Number(b === here));
+  return repos.map((repo) => ({ sign: "box", text: repo, run: () => go({ screen: "files", repo }) }));
+}
+
+function commandsOf({ may }: Schemas["Session"], onOwn: (part: OwnPart) => void): Command[] {
   const places: [IconName, Key, () => void][] = [
     ["box", "projects", () => go({ screen: "projects" })],
     ["key", "tokens", () => go({ screen: "tokens" })],
@@ -169,10 +176,5 @@ function commandsOf(
     places.push(["users", "newAccount", () => go({ screen: "accounts", new: "1" })]);
   }
   if (may.service) places.push(["pulse", "service", () => go({ screen: "service" })]);
-  return [
-    ...projects.map(
-      ({ repo_id: repo }): Command => ({ sign: "box", text: repo, run: () => go({ screen: "files", repo }) }),
-    ),
-    ...places.map(([sign, key, run]): Command => ({ sign, text: t(key), run })),
-  ];
+  return places.map(([sign, key, run]) => ({ sign, text: t(key), run }));
 }

@@ -204,14 +204,25 @@ export default [
     const files = Object.fromEntries(Array.from({ length: 14 }, (_, at) => [`finder/${at}.txt`, "a\n"]));
     const repo = await newProject(world.admin, "acme/finder", files);
     await world.admin.json("POST", `${project(repo)}/branches`, { name: "finder-2", from: "main" });
-    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    for (let at = 3; at < 9; at += 1) await world.admin.json("POST", `${project(repo)}/branches`, { name: `finder-${at}`, from: "main" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=finder-8`);
+    const { page } = person;
     await page.locator(".overview").waitFor();
     const signs = () => page.getByRole("option").allInnerTexts();
     await page.keyboard.press("Control+k");
-    same((await signs()).includes("finder-2"), false);
+    // Before anything is typed some of the branches, then of the projects, and all commands.
+    const before = await signs();
+    same(before.slice(0, 4), ["main", "finder-2", "finder-3", "finder-4"]);
+    same(before.slice(4, 7).every((name) => name.endsWith(".erp") && name !== repo), true, before.join(", "));
+    same(before.slice(8, 10), ["Projects", "Tokens"]);
+    await page.locator("dialog").getByText(/^and \d+ more$/).waitFor();
+    await person.shot("finder before");
     await page.keyboard.type("finder");
-    await page.getByRole("option", { name: "9.txt" }).waitFor();
-    same((await signs()).slice(-2).sort(), ["acme/finder.erp", "finder-2"]);
+    await page.getByRole("option", { name: ".txt" }).first().waitFor();
+    // Of seven that are no files four are shown, and eight of 14 files.
+    await page.locator("dialog").getByText("and 9 more").waitFor();
+    same((await signs()).slice(-4).filter((name) => name.endsWith(".txt")), []);
+    await person.shot("finder typed");
     await page.getByRole("option", { name: "finder-2" }).click();
     await page.waitForURL(/branch=finder-2/);
   }],

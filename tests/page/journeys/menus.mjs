@@ -63,9 +63,10 @@ export default [
     await page.waitForURL(/branch=release(\/|%2F)207/);
     await soon(() => items.count(), 0);
     await soon(() => button.innerText(), "release/207");
-    // The next time it is whole again.
+    // The next time it is whole again, with where we are and the default in sight.
     await button.click();
     same(await items.getByRole("link").count(), 200);
+    same((await items.getByRole("link").allInnerTexts()).slice(0, 3).map((text) => text.split("\n")[0]), ["main", "release/207", "release/000"]);
   }],
 
   ["in the dark, too, what is pointed at and what is a chip can be told from what it lies on", async (world) => {

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Path } from "../../shared/parts.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { findFiles } from "../branch/tree/state.ts";
+import { FOUND_MAX, findFiles } from "../branch/tree/state.ts";
 import { enter } from "../route.ts";
 import { score } from "./score.ts";
 
@@ -17,14 +17,15 @@ export interface Command {
 interface FinderProps {
   /** The branch whose files are found; none on a screen that is about no branch. */
   where: { repo: string; branch: string; at: string | undefined } | null;
-  commands: Command[];
-  /** What is found by a name alone, and not shown before one is typed. */
-  places: Command[];
+  /** What is found beside files. Before something is typed a few of each are shown, and all of the last. */
+  groups: Command[][];
   onFile: (path: string) => void;
   onClose: () => void;
 }
 
 const SHOWN_MAX = 12;
+/** So many of a group before something is typed. */
+const FEW = 4;
 /** So many that are no files have room beside them. */
 const OTHERS_MIN = 4;
 
@@ -37,7 +38,11 @@ function best<One extends Command>(all: One[], wanted: string): One[] {
     .map(({ one }) => one);
 }
 
-export function Finder({ where, commands, places, onFile, onClose }: FinderProps) {
+/** What is shown while nothing is typed. */
+const few = (groups: Command[][]): Command[] =>
+  groups.flatMap((group, at) => (at < groups.length - 1 ? group.slice(0, FEW) : group));
+
+export function Finder({ where, groups, onFile, onClose }: FinderProps) {
   const [text, setText] = useState("");
   const [files, setFiles] = useState<string[]>([]);
   const [failed, fail] = useState<unknown>(null);
@@ -73,10 +78,14 @@ export function Finder({ where, commands, places, onFile, onClose }: FinderProps
       enter();
     },
   }));
-  const others: typeof named = best(wanted ? [...places, ...commands] : commands, wanted);
+  const fitting = best(named, wanted);
+  const others: typeof named = wanted ? best(groups.flat(), wanted) : groups.flat();
   // Below the files, of which there may be many with one word in their paths.
   const room = SHOWN_MAX - Math.min(others.length, OTHERS_MIN);
-  const found: typeof named = [...best(named, wanted).slice(0, room), ...others].slice(0, SHOWN_MAX);
+  const found: typeof named = wanted
+    ? [...fitting.slice(0, room), ...others].slice(0, SHOWN_MAX)
+    : few(groups);
+  const left = fitting.length + others.length - found.length;
   const run = (command: Command | undefined) => {
     if (!command) return;
     onClose();
@@ -136,6 +145,9 @@ export function Finder({ where, commands, places, onFile, onClose }: FinderProps
           </div>
         ))}
       </div>
+      {left > 0 && (
+        <p class="hint inset">{t(files.length < FOUND_MAX ? "andMore" : "andManyMore", { n: left })}</p>
+      )}
       {failed ? (
         <p class="hint inset" role="status">
           {t("notSearched", { why: wordsOf(failed) })}

@@ -9,6 +9,10 @@ import { useNamedActs } from "../named/acts.tsx";
 import { address } from "../route.ts";
 import type { BarProps } from "./bar.tsx";
 
+/** Those first that somebody looks for first: of many only the beginning is in sight. */
+const first = <One,>(all: One[] | null, isFirst: (one: One) => boolean): One[] =>
+  [...(all ?? [])].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
+
 export function Crumbs({ session, route, project, projects, branches }: BarProps) {
   const [making, make] = useState(false);
   const { items, sheet } = useNamedActs(session, route, project, projects, branches);
@@ -25,7 +29,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
           </>
         }
       >
-        {projects.value?.map((one) => (
+        {first(projects.value, (one) => one.repo_id === route.repo).map((one) => (
           <a
             key={one.id}
             href={address({ screen: "files", repo: one.repo_id })}
@@ -50,7 +54,7 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
           </>
         }
       >
-        {branches.value?.map((one) => (
+        {first(branches.value, (one) => one.name === route.branch || one.default).map((one) => (
           <a
             key={one.name}
             href={address({ screen: "files", repo: route.repo, branch: one.name })}

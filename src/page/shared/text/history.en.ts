@@ -21,6 +21,7 @@ export const history = {
   changesBack: "changes back",
   goesAway: "goes away",
   movedFrom: "moved from {path}",
+  andManyMore: { one: "and more than {n} more", other: "and more than {n} more" },
   andMore: { one: "and {n} more", other: "and {n} more" },
   changedNothing: "This change left all files as they were",
   changeGone: "There is no {version} in this branch",

@@ -23,6 +23,12 @@ export const history: Translation<typeof english, Russian> = {
   changesBack: "станет прежним",
   goesAway: "исчезнет",
   movedFrom: "перемещён из {path}",
+  andManyMore: {
+    one: "и ещё более {n}",
+    few: "и ещё более {n}",
+    many: "и ещё более {n}",
+    other: "и ещё более {n}",
+  },
   andMore: { one: "и ещё {n}", few: "и ещё {n}", many: "и ещё {n}", other: "и ещё {n}" },
   changedNothing: "Это изменение оставило файлы прежними",
   changeGone: "В этой ветке нет {version}",
