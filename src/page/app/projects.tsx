@@ -3,7 +3,7 @@ import { Filter } from "../shared/filter.tsx";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Ago, Coming, Empty, Who } from "../shared/parts.tsx";
-import { t } from "../shared/text.ts";
+import { number, t } from "../shared/text.ts";
 import type { Schemas } from "./api.ts";
 import * as calls from "./calls.ts";
 import { FormDialog } from "./parts/form-dialog.tsx";
@@ -85,7 +85,7 @@ function Table({ projects }: { projects: Project[] }) {
         <tr>
           <th>{t("name")}</th>
           <th class="less">{t("branch")}</th>
-          <th class="less end">{t("files")}</th>
+          <th class="less end once">{t("filesOfAll")}</th>
           <th class="less">{t("owner")}</th>
           <th class="end">{t("changed")}</th>
         </tr>
@@ -129,7 +129,7 @@ function Row({ project }: { project: Project }) {
         )}
         {project.branches > 1 && <span class="dim"> +{project.branches - 1}</span>}
       </td>
-      <td class="less end dim">{project.files}</td>
+      <td class="less end dim">{number(project.files)}</td>
       <td class="less">
         <Who name={project.owner} />
         <span class="by" title={project.owner} translate={false}>

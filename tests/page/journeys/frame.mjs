@@ -176,6 +176,15 @@ export default [
     await page.getByRole("link", { name: /of-another/ }).waitFor();
   }],
 
+  ["how many files a project has is told of all its branches, as people write numbers", async (world) => {
+    const person = await world.somebody();
+    const all = await world.admin.json("GET", "/site-builder/api/projects");
+    await person.route((url) => url.pathname.endsWith("/api/projects"), (route) => route.fulfill({ json: all.map((one) => ({ ...one, files: 354_472 })) }));
+    await person.login("olga", PASSWORD);
+    await person.page.getByRole("columnheader", { name: "Files in all branches" }).waitFor();
+    await person.page.getByRole("cell", { name: "354,472" }).first().waitFor();
+  }],
+
   ["a project is made, and its branch says what to do", async (world) => {
     const { page } = await world.at("/site-builder/");
     await page.getByRole("button", { name: "New project" }).click();

@@ -9,6 +9,7 @@ export const frame = {
   newAccount: "New account",
   service: "Service",
   files: "Files",
+  filesOfAll: "Files in all branches",
   overview: "This branch",
   skip: "Skip to the content",
   menu: "Menu",

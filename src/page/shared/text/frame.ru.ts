@@ -11,6 +11,7 @@ export const frame: Translation<typeof english, Russian> = {
   newAccount: "Новая учётная запись",
   service: "Сервис",
   files: "Файлы",
+  filesOfAll: "Файлы во всех ветках",
   overview: "Эта ветка",
   skip: "К содержимому",
   menu: "Меню",
