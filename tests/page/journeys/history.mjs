@@ -219,6 +219,50 @@ export default [
     await page.getByRole("heading", { level: 1 }).waitFor();
   }],
 
+  ["of thousands of changed files each is come to by keys and by its name, and their kinds are counted", async (world) => {
+    const nameOf = (at) => `wide/${String(at).padStart(4, "0")}.txt`;
+    const repo = await newProject(world.admin, "acme/thousands", Object.fromEntries(Array.from({ length: 1300 }, (_, at) => [nameOf(at), `${at}\n`])));
+    const actions = [
+      ...[1, 2].map((at) => ({ action: "update", file_path: nameOf(at), content: "other" })),
+      { action: "delete", file_path: nameOf(3) },
+      { action: "create", file_path: "new.txt", content: "new" },
+    ];
+    await world.admin.json("POST", `${branch(repo, "main")}/batch`, { actions });
+    const at = (more) => `/site-builder/files/${repo}?branch=main&${more}`;
+    const person = await world.at(at("change=v0001"));
+    const { page } = person;
+    const sums = () => page.locator(".changes .sums > span").allInnerTexts();
+    const rows = page.locator(".changes li");
+    const shown = (name) => page.locator(".pair .cm-line", { hasText: new RegExp(`^${name}$`) }).waitFor();
+    await shown("0");
+    same([await sums(), await rows.count() < 80], [["1,300 added"], true]);
+    same(await page.locator(".changes [tabindex='0']").count(), 1);
+    await page.locator(".changes .current").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowUp");
+    await shown("1298");
+    same(await page.evaluate(() => document.activeElement.textContent), `${nameOf(1298)}added`);
+    same(await rows.last().getAttribute("aria-posinset"), "1300");
+    await page.getByLabel("Filter the changed files").fill("777");
+    await soon(() => rows.allTextContents(), [`${nameOf(777)}added`]);
+    await page.locator(".changes [tabindex='0']").click();
+    await shown("777");
+    same(await person.accessibility(), []);
+    await person.shot("changes of thousands");
+    // From an address its row is in sight.
+    await person.go(at(`change=v0001&path=${nameOf(900)}`));
+    await shown("900");
+    await soon(() => page.locator(".changes .current").evaluate((node) => {
+      const [its, all] = [node.getBoundingClientRect(), node.closest(".changes").getBoundingClientRect()];
+      return its.top >= all.top && its.bottom <= all.bottom;
+    }), true);
+    await person.go(at("change=v0002"));
+    await soon(sums, ["1 added", "2 changed", "1 removed"]);
+    same(await page.getByLabel("Filter the changed files").count(), 0);
+    await person.go(at("rollback=v0002"));
+    await soon(() => page.locator("dialog .changes .sums > span").allInnerTexts(), ["1 to come back", "2 to change back", "1 to go away"]);
+  }],
+
   ["a version tells what it held, one that is not there that it is not, and a folder's address opens it", async (world) => {
     const repo = await newProject(world.admin, "acme/held", { "config/a.txt": "a\n" }, { "b.txt": "bbb\n", "c.txt": "c\n" });
     const [newest] = await world.admin.json("GET", `${branch(repo, "main")}/history?limit=1`);

@@ -3,27 +3,16 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Language } from "../../editor/bytes.ts";
 import { type Chunk, loadChunk } from "../../editor/chunk.ts";
 import type { Loaded } from "../../shared/load.ts";
-import { Coming, Empty, Path } from "../../shared/parts.tsx";
+import { Coming, Empty } from "../../shared/parts.tsx";
 import { REM_PX } from "../../shared/rem.ts";
-import { type Key, size, t } from "../../shared/text.ts";
+import { size, t } from "../../shared/text.ts";
 import { filePath, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
 import { noted } from "../frame/lazy.tsx";
+import { Changes } from "./difference/changes.tsx";
 import { formsOf, modesOf } from "./forms.ts";
 
 export type Difference = Schemas["Difference"];
-
-interface ChangesProps {
-  list: Difference[];
-  current: string | undefined;
-  onChoose: (path: string) => void;
-  /** What each kind of change is called. */
-  words: Record<Difference["change"], Key>;
-}
-
-const done = { added: "wasAdded", modified: "wasChanged", deleted: "wasRemoved" } as const;
-/** Of going back, whose list is that of a diff from then to now turned round. */
-export const undone = { added: "comesBack", modified: "changesBack", deleted: "goesAway" } as const;
 
 /** The path that is shown: the chosen one, else the first. */
 export const shownOf = (list: Difference[] | null, chosen: string | undefined): Difference | undefined =>
@@ -53,47 +42,9 @@ export function Differences(props: DifferencesProps) {
   const single = named && list.length === 1;
   return (
     <div class={single ? "single" : "split"}>
-      {!single && <Changes list={list} current={entry?.path} words={done} onChoose={onChoose} />}
+      {!single && <Changes list={list} current={entry?.path} as="done" onChoose={onChoose} />}
       <Sides repo={repo} branch={branch} before={before} after={after} entry={entry} />
     </div>
-  );
-}
-
-/** Most paths that are in the document at once. */
-const SHOWN_MAX = 1000;
-
-export function Changes({ list, current, onChoose, words }: ChangesProps) {
-  const move = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (!step) return;
-    event.preventDefault();
-    const at = list.findIndex((entry) => entry.path === current) + step;
-    const next = list[Math.max(0, Math.min(list.length - 1, at))];
-    if (!next) return;
-    onChoose(next.path);
-    const buttons = (event.currentTarget as HTMLElement).querySelectorAll("button");
-    buttons[Math.max(0, Math.min(buttons.length - 1, at))]?.focus();
-  };
-  return (
-    <ul class="changes" aria-label={t("changes")} onKeyDown={move}>
-      {list.slice(0, SHOWN_MAX).map((entry) => (
-        <li key={entry.path}>
-          <button
-            type="button"
-            class={entry.path === current ? "current" : ""}
-            aria-current={entry.path === current ? "true" : undefined}
-            onClick={() => onChoose(entry.path)}
-          >
-            <span class={`mark ${entry.change}`} />
-            <Path path={entry.path} />
-            <span class="sub">
-              {entry.renamed_from ? t("movedFrom", { path: entry.renamed_from }) : t(words[entry.change])}
-            </span>
-          </button>
-        </li>
-      ))}
-      {list.length > SHOWN_MAX && <li class="hint">{t("andMore", { n: list.length - SHOWN_MAX })}</li>}
-    </ul>
   );
 }
 

@@ -11,7 +11,8 @@ import { t, when, wordsOf } from "../../shared/text.ts";
 import { hasStatus } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
-import { Changes, Sides, undone } from "./difference.tsx";
+import { Changes } from "./difference/changes.tsx";
+import { Sides } from "./difference.tsx";
 import { type Change, nameOf } from "./history-state.ts";
 
 interface RollbackProps {
@@ -136,7 +137,7 @@ export function Rollback({
         <p class="hint">{t("rollbackNone")}</p>
       ) : (
         <div class="split">
-          <Changes list={list} current={entry?.path} words={undone} onChoose={choose} />
+          <Changes list={list} current={entry?.path} as="undone" onChoose={choose} />
           <Sides
             repo={repo}
             branch={branch}
