@@ -13,6 +13,9 @@ mod daemon;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+#[path = "../support/forwarded.rs"]
+mod forwarded;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod prunes;

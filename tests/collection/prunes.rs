@@ -3,18 +3,21 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::Connection;
 use serde_json::Value;
 use siteconf::base::actor::Actor;
-use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::clock::{ManualClock, SystemClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{
-    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Retention,
+    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Projects, Retention,
 };
-use siteconf::store::Scan;
+use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, Expect, Result, Scan, Staging, Store, Version};
 
+use crate::forwarded::forward_reads;
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
 
 /// What a rule says.
@@ -388,4 +391,63 @@ fn what_is_deleted_keeps_its_snapshots_until_it_is_forgotten() {
     assert_eq!(prune(&daemon, rule(1, 0)), 0);
     assert_nothing_left(&daemon, root.path());
     assert!(daemon.projects.restore_branch(1, 2, None, &actor).is_err());
+}
+
+/// A store beside which somebody enters commit ids anew right before they are removed, so often.
+#[derive(Debug)]
+struct Reentered {
+    store: SqliteStore,
+    times: AtomicU32,
+}
+
+impl Store for Reentered {
+    forward_reads!();
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        let ids = batch.writes.iter().filter(|write| write.value.is_none());
+        let ids: Vec<_> = ids.filter(|it| it.key.starts_with("commit/")).collect();
+        let left = |times: u32| times.checked_sub(1);
+        let times = (Ordering::Relaxed, Ordering::Relaxed);
+        if !ids.is_empty() && self.times.fetch_update(times.0, times.1, left).is_ok() {
+            let mut entered = Batch::upkeep();
+            for id in ids {
+                let record = self.store.record(&id.key)?.unwrap();
+                let value: Value = serde_json::from_slice(&record.value).unwrap();
+                entered.write(id.key.clone(), Expect::Anything, &value);
+            }
+            self.store.commit(entered)?;
+        }
+        self.store.commit(batch)
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+}
+
+#[test]
+fn a_branch_that_is_read_meanwhile_is_pruned_all_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    for text in ["one", "two", "three", "four"] {
+        let saved = daemon.save(&project, "main", "a.xml", text.as_bytes());
+        saved.unwrap().revision.digest().unwrap();
+    }
+    daemon.projects.background().flush("commit/");
+    let store = Arc::new(Reentered {
+        store: SqliteStore::open_beside(root.path()).unwrap(),
+        times: AtomicU32::new(3),
+    });
+    let beside = Projects::new(Arc::clone(&store) as Arc<_>, Arc::new(SystemClock));
+    let actor = Actor::from("alice");
+    let pruned = beside.prune(&store.store, rule(1, 0), false, &actor, |_| {});
+    let pruned = pruned.unwrap().branches;
+    assert_eq!(store.times.load(Ordering::Relaxed), 0);
+    let told: Vec<_> = pruned.iter().map(|pruned| pruned.snapshots).collect();
+    assert_eq!(told, [3]);
+    assert_eq!(versions(&project), [4]);
+    // Of the states that went the empty one had its id never told.
+    let ids = Scan::prefix("commit/");
+    assert_eq!(store.scan(ids).unwrap().len(), 2);
 }

@@ -19,6 +19,7 @@ use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
 use crate::repo::{Branch, Error, Execution, Missing, Project, Result, audit};
 use crate::store::collection::{Collectable, Need, Pace};
+use crate::store::retry::Attempts;
 use crate::store::{self, Batch, Expect, Record, Scan, StoreError, Versioned};
 
 /// Snapshots read at once.
@@ -257,25 +258,37 @@ impl Branch {
         let projects = &self.project.projects;
         let mut kept = self.kept_beside(old)?;
         let mut removed = 0;
+        let snapshots = key::snapshots(self.number);
         for some in old.chunks(SNAPSHOTS_PRUNED_PER_COMMIT) {
-            let mut batch = Batch::with_reserve();
-            for one in some {
-                batch.delete(one.key.clone(), one.expect);
-                // Once for each state.
-                if kept.insert(one.manifest) {
-                    self.forget_id(&mut batch, one.manifest)?;
+            // Once for each state.
+            let states = some.iter().map(|one| one.manifest);
+            let gone: Vec<_> = states.filter(|state| kept.insert(*state)).collect();
+            let mut attempts = Attempts::default();
+            loop {
+                let mut batch = Batch::with_reserve();
+                for one in some {
+                    batch.delete(one.key.clone(), one.expect);
                 }
-            }
-            let record = AuditRecord {
-                branch: Some((self.number, self.name().to_string())),
-                count: Some(some.len() as u64),
-                ..self.project.noted(actor, Action::Prune)
-            };
-            audit::add(&mut batch, &record);
-            match pace.commit(store, projects.store().as_ref(), batch) {
-                // The branch was deleted, or another prunes it: the rest is for the next time.
-                Err(StoreError::Conflict { .. }) => return Ok(removed),
-                outcome => outcome?,
+                for &state in &gone {
+                    self.forget_id(&mut batch, state)?;
+                }
+                let record = AuditRecord {
+                    branch: Some((self.number, self.name().to_string())),
+                    count: Some(some.len() as u64),
+                    ..self.project.noted(actor, Action::Prune)
+                };
+                audit::add(&mut batch, &record);
+                match pace.commit(store, projects.store().as_ref(), batch) {
+                    // The branch was forgotten, or another prunes it: the rest is for the next time.
+                    Err(StoreError::Conflict { key }) if key.starts_with(&snapshots) => {
+                        return Ok(removed);
+                    }
+                    // Somebody who reads the branch has had a commit id entered anew.
+                    Err(StoreError::Conflict { key }) => {
+                        attempts.lost(projects.store().as_ref(), &key)?;
+                    }
+                    outcome => break outcome?,
+                }
             }
             removed += some.len() as u64;
         }
