@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gitlab_walk::{link, target_of};
 use crate::harness::{Daemon, Project, READ, READ_V4, User, git_blob_id, paths, segment};
 
 fn shop(daemon: &Daemon) -> (Project, User) {
@@ -226,4 +227,33 @@ fn lists_have_a_tag_and_are_not_sent_again() {
         project.save("main", "b", target.as_bytes());
         again().expect_status(200);
     }
+}
+
+#[test]
+fn a_page_of_a_state_that_was_pruned_is_not_found() {
+    let mut daemon = Daemon::start();
+    let (project, reader) = shop(&daemon);
+    let commit = project.branch_item("main")["commit"]["id"].clone();
+    let commit = commit.as_str().unwrap().to_owned();
+    let next = ["main", &commit].map(|reference| {
+        let query = format!("ref={reference}&recursive=1&pagination=keyset&per_page=2");
+        let first = reader.get(&project.read(&format!("/tree?{query}")));
+        target_of(&reader, &link(&first, "next").unwrap())
+    });
+    let before = next.each_ref().map(|target| reader.get(target).json());
+    assert_eq!(before[0].as_array().unwrap().len(), 2);
+    for text in ["1", "2", "3"] {
+        project.save("main", "b", text);
+    }
+    daemon.run(&["project", "keep", &project.id, "--snapshots", "1"], "");
+    daemon.run(&["prune"], "");
+    daemon.run(&["gc"], "");
+    assert!(daemon.stop().success());
+    daemon.restart();
+    let reader = reader.at(daemon.address());
+    for target in &next {
+        let answer = reader.get(target);
+        answer.assert_error(404, "404 Tree Not Found");
+    }
+    reader.get(&project.read("/tree")).expect_status(200);
 }

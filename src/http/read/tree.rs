@@ -148,7 +148,9 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let asked = Asked::by(context, project)?;
     let state = asked.state(project)?;
     let freshness = Freshness::of_reference(asked.reference.as_deref());
-    let listing = state.listing(asked.folder.as_ref(), asked.recursive)?;
+    let unless_pruned = |error| not_found(state.or_pruned(error));
+    let listing = state.listing(asked.folder.as_ref(), asked.recursive);
+    let listing = listing.map_err(unless_pruned)?;
     let (skip, take, headers) = asked.part(context, &state, listing.total());
     let lines = headers.lines();
     let whole = matches!(asked.paging, Paging::Whole | Paging::Plain);
@@ -164,7 +166,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let key = key(context, &state);
     let rendered = &context.service.rendered;
     let body = rendered.get_or_render(&key, || {
-        let entries = listing.part(skip, take)?;
+        let entries = listing.part(skip, take).map_err(unless_pruned)?;
         let shown: Vec<_> = entries.iter().map(EntryJson::new).collect();
         json::shared(context, &shown, lines, freshness, key.coding)
     })?;

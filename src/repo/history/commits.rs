@@ -12,8 +12,10 @@ use super::snapshot::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
+use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
+use crate::object::node::Totals;
 use crate::object::record::ParentRecord;
 use crate::repo::{Branch, Error, Missing, Operation, Project, Result, Revision};
 
@@ -219,6 +221,32 @@ impl Revision {
         Ok(last.saturating_sub(place))
     }
 
+    /// What an error of reading this state comes to: where an object is missing because the branch has the
+    /// state no longer, [`Missing::Revision`]. The snapshots are looked through for it.
+    #[must_use]
+    pub fn or_pruned(&self, error: Error) -> Error {
+        if !error.lacks_object() {
+            return error;
+        }
+        match may_block(|| self.is_kept()) {
+            Ok(true) => error,
+            Ok(false) => Error::missing(Missing::Revision),
+            Err(other) => other,
+        }
+    }
+
+    /// True while the branch is in this state or a snapshot holds it.
+    fn is_kept(&self) -> Result<bool> {
+        let mut states = States::of(&self.branch()?);
+        while let Some(state) = states.peek() {
+            if state.manifest() == self.manifest() {
+                return Ok(true);
+            }
+            states.step()?;
+        }
+        Ok(false)
+    }
+
     /// The branch that it is, or was, a state of.
     ///
     /// # Errors
@@ -264,13 +292,16 @@ impl Project {
     /// [`Revision::manifest`] told. The caller answers for it that the branch had this state.
     ///
     /// # Errors
-    /// [`Missing::Revision`] when the branch is gone.
+    /// [`Missing::Revision`] when the branch is gone, or the state was pruned and collected.
     pub fn reopen(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
         if self.branch_by_number(branch)?.is_none() {
             return Err(Error::missing(Missing::Revision));
         }
-        let totals = self.projects.nodes().manifest(manifest)?.totals;
-        Ok(Revision::new(self, branch, manifest, totals, true))
+        let state = |totals| Revision::new(self, branch, manifest, totals, true);
+        match self.projects.nodes().manifest(manifest) {
+            Ok(kept) => Ok(state(kept.totals)),
+            Err(error) => Err(state(Totals::default()).or_pruned(error.into())),
+        }
     }
 }
 

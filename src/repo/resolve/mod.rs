@@ -209,8 +209,8 @@ impl Project {
                 manifest = head.manifest();
             }
         }
-        let totals = self.projects.nodes().manifest(manifest)?.totals;
-        Ok(Revision::new(self, branch, manifest, totals, true))
+        // The index may have an id a little longer than the branch has its state.
+        self.reopen(branch, manifest)
     }
 
     /// The states whose commit ids begin with this text, among those in the index.
