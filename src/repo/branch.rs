@@ -10,7 +10,9 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
-use crate::store::{Changed, Folder, ForeignSigns, Record, Scan, Version, Versioned, Watch};
+use crate::store::{
+    Changed, Folder, ForeignSigns, Record, Scan, StoreError, Version, Versioned, Watch,
+};
 
 /// Of these the first that a project has is its default branch, else its first by name (specification
 /// section 2).
@@ -303,9 +305,38 @@ impl Branch {
         self.record.totals.into()
     }
 
-    /// How many snapshots it has.
+    /// How many snapshots were taken of it, which is the number of the last.
     pub fn snapshot_count(&self) -> u64 {
         self.record.snapshots
+    }
+
+    /// How many of its snapshots are there: all but those that were pruned.
+    pub fn kept_snapshots(&self) -> Result<u64> {
+        let last = self.snapshot_count();
+        if last == 0 {
+            return Ok(0);
+        }
+        let projects = &self.project.projects;
+        let (store, firsts) = (projects.store(), &projects.shared.first_snapshots);
+        // They go from the oldest on, and memory has the record of the first as long as it stays.
+        let mut first = firsts.get(&self.number).unwrap_or(1);
+        let is_there = match store.record(&key::snapshot(self.number, first)) {
+            Err(StoreError::DamagedRecord { .. }) => true,
+            record => record?.is_some(),
+        };
+        if !is_there {
+            let found = store.scan(Scan {
+                limit: 1,
+                keys_only: true,
+                ..Scan::prefix(&key::snapshots(self.number))
+            })?;
+            let Some(found) = found.first() else {
+                return Ok(0);
+            };
+            first = found.number();
+            firsts.insert(self.number, first);
+        }
+        Ok(last.saturating_add(1).saturating_sub(first))
     }
 
     /// When it was made.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quick_cache::sync::Cache;
 
 use super::count_limits::CountLimits;
 use super::digests::Digests;
@@ -18,7 +19,7 @@ use super::validation::check::Validation;
 use super::{Error, Result};
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
-use crate::base::limits::{HASH_SLOTS, INLINE_BYTES_MAX};
+use crate::base::limits::{FIRST_SNAPSHOTS_KEPT, HASH_SLOTS, INLINE_BYTES_MAX};
 use crate::base::repo_id::RepoId;
 use crate::base::tally::CacheUse;
 use crate::manifest::Nodes;
@@ -47,6 +48,8 @@ pub(super) struct Shared {
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
     pub(super) absent_ids: AbsentIds,
+    /// By branch, the number of the oldest snapshot that was met last.
+    pub(super) first_snapshots: Cache<u64, u64>,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -75,6 +78,7 @@ impl Projects {
                 tree_ids,
                 digests,
                 absent_ids: AbsentIds::default(),
+                first_snapshots: Cache::new(FIRST_SNAPSHOTS_KEPT),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),

@@ -331,3 +331,38 @@ fn a_deleted_branch_is_gone_and_others_stay() {
     let answer = project.user.get(&project.file("test", "a.xml"));
     answer.assert_bytes(200, b"a");
 }
+
+#[test]
+fn what_was_pruned_is_not_counted() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    project.add_branch("main");
+    project.add_branch("other");
+    for text in ["1", "2", "3", "4", "5", "6"] {
+        project.save("main", "a", text);
+    }
+    let listed = |arguments: &[&str], place: &str| {
+        let output = daemon.command(&[arguments, &["--json"]].concat(), "");
+        let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        shown.pointer(place).unwrap().clone()
+    };
+    let counts = || {
+        let listed_by_service = project.user.get(&project.admin("/branches")).json();
+        [
+            listed_by_service[0]["snapshots"].clone(),
+            project.branch_item("main")["snapshots"].clone(),
+            listed(&["branch", "list", &project.id], "/0/snapshots"),
+            listed(&["project", "show", &project.id], "/snapshots"),
+            listed(&["debug", "refs"], "/0/snapshots"),
+        ]
+    };
+    assert_eq!(json!(counts()), json!([6, 6, 6, 6, 6]));
+    daemon.run(&["prune", "--keep-snapshots", "2"], "");
+    assert_eq!(json!(counts()), json!([2, 2, 2, 2, 2]));
+    project.save("main", "a", "7");
+    assert_eq!(json!(counts()), json!([3, 3, 3, 3, 3]));
+    assert_eq!(project.versions("main"), ["v0007", "v0006", "v0005"]);
+    daemon.run(&["prune", "--keep-snapshots", "1"], "");
+    assert_eq!(json!(counts()), json!([1, 1, 1, 1, 1]));
+    assert_eq!(project.branch_item("other")["snapshots"], 0);
+}

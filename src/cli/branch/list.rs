@@ -69,7 +69,7 @@ pub(super) fn list(
             commit_id: digest.commit_id().to_owned(),
             files: totals.files,
             bytes: totals.bytes,
-            snapshots: branch.snapshot_count(),
+            snapshots: branch.kept_snapshots()?,
             created_at: branch.created_at().to_string(),
             updated_at: branch.updated_at().to_string(),
             updated_by: branch.updated_by().to_owned(),

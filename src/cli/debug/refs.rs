@@ -134,6 +134,11 @@ impl Listed for Reference {
 pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
     let mut refs = Refs::read(opened.inspectable())?;
     refs.references.retain(|at| at.standing == Standing::Living);
+    // Of each those that are there: the record has the number of the last.
+    for at in refs.references.iter_mut().filter(|at| at.snapshots > 0) {
+        let snapshots = key::snapshots(at.number);
+        at.snapshots = opened.inspectable().count_records(&snapshots)?;
+    }
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)
 }

@@ -36,6 +36,8 @@ pub(super) fn show(
     let project = opened.project(&names::repo_id(repo_id)?)?;
     let owner = opened.accounts.by_number(project.owner())?;
     let branches = project.branches()?;
+    let snapshots = branches.iter().map(Branch::kept_snapshots);
+    let snapshots = snapshots.sum::<crate::repo::Result<u64>>()?;
     let sum = |count: fn(&Branch) -> u64| branches.iter().map(count).sum::<u64>();
     let shown = Shown {
         repo_id: project.repo_id().to_string(),
@@ -45,7 +47,7 @@ pub(super) fn show(
         branches: branches.len(),
         files: sum(|branch| branch.totals().files),
         bytes: sum(|branch| branch.totals().bytes),
-        snapshots: sum(Branch::snapshot_count),
+        snapshots,
         keeps: project.retention().map(|keep| keep.to_string()),
         created_at: project.created_at().to_string(),
         updated_at: project.updated_at()?.to_string(),

@@ -40,7 +40,7 @@ impl AdminBranchJson {
                 .pushable(permissions.write),
             files: totals.files,
             bytes: totals.bytes,
-            snapshots: branch.snapshot_count(),
+            snapshots: branch.kept_snapshots()?,
             updated_at: branch.updated_at().to_string(),
             permissions,
         })
