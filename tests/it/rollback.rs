@@ -236,3 +236,28 @@ fn rolling_back_is_not_reading() {
     assert_eq!(answer.header("Allow"), Some("POST, OPTIONS"));
     assert_eq!(project.versions("main").len(), 5);
 }
+
+#[test]
+fn a_file_comes_back_where_a_folder_lies_and_the_reverse() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "conf.xml", "a file");
+    project.user.delete(&project.file("main", "conf.xml"));
+    project.save("main", "conf.xml/a.xml", "in a folder");
+    project.save("main", "conf.xml/b/c.xml", "deep");
+    project.save("main", "other.xml", "other");
+    let before = project.short_id("main");
+    let as_file = [("conf.xml", "a file"), ("other.xml", "other")];
+    let shown = rollback(&project, "to=v0002&path=conf.xml&dry_run=1");
+    let shown = shown.expect_status(200).json();
+    assert_eq!(paths(&shown).len(), 3, "{shown}");
+    rollback(&project, "to=v0002&path=conf.xml").expect_status(200);
+    assert_eq!(files(&project), owned(&as_file));
+    rollback(&project, "to=v0006&path=conf.xml").expect_status(200);
+    assert_eq!(project.short_id("main"), before);
+    // What is below a file that is there now is still refused.
+    rollback(&project, "to=v0002&path=conf.xml").expect_status(200);
+    let refused = rollback(&project, "to=v0006&path=conf.xml/a.xml");
+    refused.assert_error(400, "\"conf.xml\" is a file, not a folder");
+    assert_eq!(files(&project), owned(&as_file));
+}

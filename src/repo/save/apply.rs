@@ -456,8 +456,17 @@ impl<'a> Head<'a> {
         let mut editor = Editor::new(&self.manifest);
         for path in paths {
             match lookup::path(&self.draft, old.root, path)? {
-                Some(Found::File(file)) => editor.put_file(&self.draft, path, file)?,
+                // What lies there now may be of the other kind.
+                Some(Found::File(file)) => {
+                    if editor.is_directory(&self.draft, path)? {
+                        editor.remove(&self.draft, path)?;
+                    }
+                    editor.put_file(&self.draft, path, file)?;
+                }
                 Some(Found::Directory(directory)) => {
+                    if editor.file(&self.draft, path)?.is_some() {
+                        editor.remove(&self.draft, path)?;
+                    }
                     editor.put_directory(&self.draft, path, directory)?;
                 }
                 None if lookup::path(&self.draft, self.manifest.root, path)?.is_none() => {
