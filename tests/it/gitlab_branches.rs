@@ -119,3 +119,25 @@ fn branches_are_sorted_by_when_they_changed() {
         ["a"]
     );
 }
+
+#[test]
+fn the_order_is_that_of_the_dates_that_are_shown() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_branches(&daemon, &["a", "b"]);
+    let at = |branch: &str| {
+        let shown = reader.get(&project.read(&format!("/branches/{branch}")));
+        shown.json()["commit"]["committed_date"].to_string()
+    };
+    project.save("a", "f", "same");
+    // The order is told in milliseconds.
+    for attempt in 0.. {
+        project.save("b", "f", attempt.to_string());
+        if at("a") < at("b") {
+            break;
+        }
+    }
+    project.save("a", "f", "same");
+    assert!(at("a") < at("b"));
+    assert_eq!(names(&reader, &project, "?sort=updated_desc"), ["b", "a"]);
+    assert_eq!(names(&reader, &project, "?sort=updated_asc"), ["a", "b"]);
+}

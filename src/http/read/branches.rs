@@ -46,7 +46,7 @@ pub(super) fn rendered(
     Ok(kept.map(|body| body.reply(context.headers())))
 }
 
-/// Lists branches by name or by when they changed; with `search` and `regex` those that match. An
+/// Lists branches by name or by the time of their commits; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     render(context, project, |coding| {
@@ -117,7 +117,9 @@ fn render_list(
         ranks.resize(names.len(), 0);
         for &place in &places {
             let branch = project.open_branches(&names, [place])?.pop();
-            let at = branch.map_or(0, |branch| branch.updated_at().ms());
+            // By what is shown: a save of the same bytes is no commit.
+            let commit = branch.map(|branch| branch.last_commit()).transpose()?;
+            let at = commit.map_or(0, |commit| commit.at.ms());
             ranks[place] = if sort == Sort::Newest { -at } else { at };
         }
     }
