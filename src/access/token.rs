@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::digest::sha256;
 use crate::base::id::Sha256;
 use crate::base::limits::TOKEN_NAME_BYTES_MAX;
-use crate::base::name_error::NameError;
+use crate::base::name_error::{NameError, check_new};
 use crate::base::secret::Fingerprint;
 use crate::repo::Projects;
 
@@ -243,6 +243,12 @@ impl Token {
             self.fingerprint = None;
         }
     }
+}
+
+/// Checks the name that a token is to have from now on: as [`check_token_name`], and all of it is seen.
+pub(super) fn check_new_token_name(name: &str) -> Result<(), NameError> {
+    check_token_name(name)?;
+    check_new("name", name)
 }
 
 /// Checks a token's name: 1 to [`TOKEN_NAME_BYTES_MAX`] bytes, not blank, and without control

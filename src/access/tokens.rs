@@ -9,7 +9,7 @@ use super::error::{Error, Result};
 use super::keys;
 use super::records::Records;
 use super::token::{
-    EarlierValue, NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_token_name,
+    EarlierValue, NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_new_token_name,
 };
 use super::token_scope::Scope;
 use crate::base::actor::Actor;
@@ -74,7 +74,7 @@ impl Tokens {
         secret: &Secret,
         actor: &Actor,
     ) -> Result<TokenView> {
-        check_token_name(&new.name)?;
+        check_new_token_name(&new.name)?;
         let mut token = Token {
             number: 0,
             account: account.number,
@@ -179,13 +179,13 @@ impl Tokens {
         if self.kept(account, id)?.is_none() {
             return Err(Error::NoSuchToken);
         }
-        if let Some(name) = &change.name {
-            check_token_name(name)?;
-        }
         let added = self.scope(&change.added_repos, account)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
             let mut token = Token::clone(&kept.value);
+            if let Some(name) = change.name.as_ref().filter(|name| **name != token.name) {
+                check_new_token_name(name)?;
+            }
             let (most, projects) = (self.limits.token_repos_max, &self.projects);
             let repos = change.repos.as_deref();
             let scope = repos.map(|repos| token.scope.parse_again(repos, account, projects, most));

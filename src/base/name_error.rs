@@ -10,6 +10,25 @@ pub struct NameError {
     pub reason: &'static str,
 }
 
+/// Refuses a new name with a character that is not seen, or turns the direction of text. A name from before,
+/// which only [`is_deceptive`] was held against, is read as it is.
+pub fn check_new(what: &'static str, name: &str) -> Result<(), NameError> {
+    if name.chars().any(|c| is_deceptive(c) || is_hidden(c)) {
+        let reason = "it holds a control, bidirectional, zero-width or other invisible character";
+        return Err(NameError { what, reason });
+    }
+    Ok(())
+}
+
+/// True for the controls of formats that are not seen either: soft hyphens, marks of notes and of music, tags.
+pub fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{180e}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
 /// True for characters that no name may hold because they are invisible or reorder what is shown:
 /// controls, line and paragraph separators, bidirectional and zero-width controls.
 pub fn is_deceptive(c: char) -> bool {

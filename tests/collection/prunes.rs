@@ -441,7 +441,7 @@ fn a_branch_that_is_read_meanwhile_is_pruned_all_the_same() {
     });
     let beside = Projects::new(Arc::clone(&store) as Arc<_>, Arc::new(SystemClock));
     let actor = Actor::from("alice");
-    let pruned = beside.prune(&store.store, rule(1, 0), false, &actor, |_| {});
+    let pruned = beside.prune(&store.store, rule(1, 0), Execution::Apply, &actor, |_| {});
     let pruned = pruned.unwrap().branches;
     assert_eq!(store.times.load(Ordering::Relaxed), 0);
     let told: Vec<_> = pruned.iter().map(|pruned| pruned.snapshots).collect();

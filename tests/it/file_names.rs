@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Daemon, Project, paths, segment};
+use crate::harness::{ADMIN, Answer, Daemon, Project, paths, segment};
 
 /// Names a client may use, each kept to the byte.
 const ORDINARY: [&str; 22] = [
@@ -224,4 +224,62 @@ fn a_plus_is_a_plus_in_a_path_and_a_space_in_a_query() {
             .get(&project.on("main", &format!("/tree?path={query}")));
         assert_eq!(paths(&tree.json()), [expected]);
     }
+}
+
+/// Of each kind one: a mark of direction, the end of a line, what joins, a soft hyphen, a tag.
+const UNSEEN: [&str; 5] = [
+    "a\u{202e}b",
+    "a\u{2028}b",
+    "a\u{200b}b",
+    "a\u{ad}b",
+    "a\u{e0041}b",
+];
+
+#[test]
+fn no_new_name_and_no_message_has_what_is_not_seen() {
+    let daemon = Daemon::start();
+    let alice = daemon.user("alice", &[]);
+    let project = Project::with_main(&alice, "acme/shop");
+    project.save("main", "there", "1");
+    let token = alice.issue(&json!({ "name": "seen", "repos": ["*"] }));
+    let tokens = format!("{ADMIN}/tokens");
+    let token = format!("{tokens}/{}", token["tokenId"].as_str().unwrap());
+    let batch = project.on("main", "/batch");
+    let refused = |answer: Answer, name: &str| {
+        let text = answer.assert_refused(400);
+        let says = ["bidirectional", "a control, bidirectional"];
+        assert!(
+            says.iter().any(|says| text.contains(says)),
+            "{name:?}: {text}"
+        );
+    };
+    for name in UNSEEN {
+        let encoded = segment(name);
+        let create = json!({ "actions": [
+            { "action": "create", "file_path": name, "content": "x" },
+        ] });
+        let rename = json!({ "actions": [
+            { "action": "move", "file_path": name, "previous_path": "there" },
+        ] });
+        for answer in [
+            alice.put(&project.file("main", name), b"x"),
+            alice.post(&batch, &create),
+            alice.post(&batch, &rename),
+            alice.put(
+                &format!("{}?message={encoded}", project.file("main", "there")),
+                b"2",
+            ),
+            alice.post(&project.admin("/branches"), &json!({ "name": name })),
+            alice.patch(&project.on("main", ""), &json!({ "name": name })),
+            alice.post(&tokens, &json!({ "name": name, "repos": ["*"] })),
+            alice.patch(&token, &json!({ "name": name })),
+        ] {
+            refused(answer, name);
+        }
+    }
+    assert_eq!(project.versions("main").len(), 1);
+    // Scripts and emoji need joiners.
+    let message = segment("👩\u{200d}🚀");
+    let target = format!("{}?message={message}", project.file("main", "there"));
+    alice.put(&target, b"2").expect_status(200);
 }

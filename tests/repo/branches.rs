@@ -2,7 +2,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use siteconf::base::repo_id::RepoId;
+use siteconf::manifest::lookup::Found;
+use siteconf::manifest::{Draft, Editor, lookup};
 use siteconf::object::key;
+use siteconf::object::record::BranchRecord;
 use siteconf::repo::{Changed, Condition, DeletedId, Error, Missing, ProjectWriter};
 use siteconf::store::{Batch, Expect};
 
@@ -18,6 +21,7 @@ on_every_engine!(
     a_deleted_project_is_gone_and_its_number_never_used_again,
     a_name_leads_only_to_the_branch_that_has_it,
     who_watches_a_branch_is_told_of_its_changes_alone,
+    names_from_before_with_what_is_not_seen_stay_in_use,
 );
 
 fn names_are_taken_once(scene: &Scene) {
@@ -195,4 +199,60 @@ fn who_watches_a_branch_is_told_of_its_changes_alone(scene: &Scene) {
     assert_eq!(calls.load(Ordering::Relaxed), 0);
     scene.save("a", "1");
     assert!(calls.load(Ordering::Relaxed) > 0);
+}
+
+fn names_from_before_with_what_is_not_seen_stay_in_use(scene: &Scene) {
+    let (store, nodes) = (scene.projects.store(), scene.projects.nodes());
+    let (project, hidden) = (scene.project.number(), branch("ma\u{ad}in"));
+    scene.save("a", "1");
+    // As an earlier version has taken them.
+    let number = *store
+        .value::<u64>(&key::branch_name(project, "main"))
+        .unwrap()
+        .unwrap()
+        .value;
+    let head = key::branch(project, number);
+    let record = store.value::<BranchRecord>(&head).unwrap().unwrap();
+    let manifest = nodes.manifest(record.value.manifest).unwrap();
+    let found = lookup::path(nodes.as_ref(), manifest.root, &path("a")).unwrap();
+    let Some(Found::File(file)) = found else {
+        panic!("it was saved");
+    };
+    let (mut draft, mut editor) = (Draft::new(nodes), Editor::new(&manifest));
+    for name in ["b\u{ad}", "c\u{ad}"] {
+        editor.put_file(&draft, &path(name), file).unwrap();
+    }
+    let (id, manifest) = editor.finish(&mut draft).unwrap();
+    let mut batch = Batch {
+        objects: draft.take_objects(),
+        ..Batch::default()
+    };
+    let renamed = BranchRecord {
+        name: hidden.clone(),
+        manifest: id,
+        totals: manifest.totals.into(),
+        ..BranchRecord::clone(&record.value)
+    };
+    batch.delete(key::branch_name(project, "main"), Expect::Anything);
+    let name = key::branch_name(project, hidden.as_str());
+    batch.write(name, Expect::Absent, &number);
+    batch.write(head, record.expect(), &renamed);
+    store.commit(batch).unwrap();
+
+    scene.try_save("ma\u{ad}in", "b\u{ad}", "2").unwrap();
+    scene
+        .project
+        .delete(&hidden, &path("c\u{ad}"), Condition::None)
+        .unwrap();
+    let refused = scene.try_save("ma\u{ad}in", "d\u{ad}", "3").unwrap_err();
+    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+    scene.project.rename_branch(&hidden, &hidden).unwrap();
+    scene
+        .project
+        .rename_branch(&hidden, &branch("main"))
+        .unwrap();
+    assert_eq!(scene.files(), ["a=1", "b\u{ad}=2"]);
+    let refused = scene.project.rename_branch(&branch("main"), &hidden);
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
 }

@@ -57,7 +57,8 @@ pub(super) fn of_snapshot(
     let own = tree.below(place).and_then(|folder| folder.modified_at());
     let own = own.map_err(|e| Fault::Folder(e.to_string()))?;
     let written = written(tree, place).map_err(Fault::Notes)?;
-    let message = written.message.as_deref().map(Message::parse).transpose();
+    let message = written.message.as_deref().map(Message::parse_old);
+    let message = message.transpose();
     let message = message.map_err(|error| Fault::Notes(format!("message {error}")))?;
     Ok(Notes {
         replaced: Author {

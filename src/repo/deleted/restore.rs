@@ -2,6 +2,7 @@
 
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
+use crate::base::name_error::check_new;
 use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
@@ -71,6 +72,9 @@ impl Projects {
             opened.hold(batch)?;
             let mut record = BranchRecord::clone(&kept.value.record);
             if let Some(name) = new_name {
+                if *name != record.name {
+                    check_new("branch name", name.as_str())?;
+                }
                 record = record.renamed(name);
             }
             let name_key = key::branch_name(project, record.name.as_str());

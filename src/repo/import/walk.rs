@@ -11,6 +11,7 @@ use super::links::{BEHIND_LINK, TO_EXCLUDED, TO_ITS_OWN};
 use super::open_folder::{Entry, EntryKind, FolderId, OpenFolder, Skip};
 use super::source::{ImportFolder, unreadable};
 use crate::base::file_path::FilePath;
+use crate::base::name_error::check_new;
 use crate::repo::{Error, Result};
 
 /// Whether to go on.
@@ -207,5 +208,7 @@ impl<'a, V: Visitor> Walk<'a, V> {
 /// A path below the folder as a path of a branch, or why it cannot be one.
 fn path_of(inside: &Path) -> std::result::Result<FilePath, String> {
     let text = inside.to_str().ok_or("its name is not UTF-8")?;
-    FilePath::parse(text).map_err(|e| e.to_string())
+    let path = FilePath::parse(text).map_err(|e| e.to_string())?;
+    check_new("path", path.as_str()).map_err(|e| e.to_string())?;
+    Ok(path)
 }

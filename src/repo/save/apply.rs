@@ -12,6 +12,7 @@ use super::rebase::PreparedImport;
 use super::{Change, Condition, Job, Outcome, Proven, WholeChange};
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
+use crate::base::name_error::check_new;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::manifest::lookup::{Found, Place};
@@ -154,7 +155,8 @@ pub(in crate::repo) fn may_put_file(
     };
     condition.require(path, old)?;
     match place {
-        Place::Free | Place::File(_) => Ok(()),
+        Place::Free => Ok(check_new("path", path.as_str())?),
+        Place::File(_) => Ok(()),
         Place::BelowFile(path) => Err(EditError::NotDirectory { path }.into()),
         Place::Directory => Err(EditError::IsDirectory {
             path: path.to_string(),
@@ -228,6 +230,9 @@ impl<'a> Head<'a> {
                 let old = editor.file(&self.draft, path)?;
                 condition.require(path, old.as_ref())?;
                 created = old.is_none();
+                if created {
+                    check_new("path", path.as_str())?;
+                }
                 editor.put_file(
                     &self.draft,
                     path,

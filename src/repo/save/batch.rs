@@ -6,6 +6,7 @@ use super::{BatchAction, Condition};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
 use crate::base::limits::{MOVED_ENTRIES_MAX, MOVED_NODES_BYTES_MAX};
+use crate::base::name_error::check_new;
 use crate::manifest::{Draft, Editor, walk};
 use crate::object::node::Value;
 use crate::repo::upload::NewFile;
@@ -56,6 +57,7 @@ fn act(
             if editor.file(draft, path)?.is_some() {
                 return Err(Error::invalid("the file exists already"));
             }
+            check_new("path", path.as_str())?;
             editor.put_file(draft, path, file.entry(false))?;
             Ok(Some(file.object()))
         }
@@ -67,7 +69,11 @@ fn act(
             Ok(Some(file.object()))
         }
         BatchAction::Put(path, file, mode) => {
-            let old = editor.file(draft, path)?.is_some_and(|old| old.executable);
+            let old = editor.file(draft, path)?;
+            if old.is_none() {
+                check_new("path", path.as_str())?;
+            }
+            let old = old.is_some_and(|old| old.executable);
             editor.put_file(draft, path, file.entry(mode.unwrap_or(old)))?;
             Ok(Some(file.object()))
         }
@@ -97,6 +103,7 @@ fn act(
             if editor.file(draft, to)?.is_some() {
                 return Err(Error::invalid("a file exists at the new path already"));
             }
+            check_new("path", to.as_str())?;
             if let Some(old) = old {
                 editor.remove(draft, from)?;
                 let entry = file.as_ref().map_or(old, |file| file.entry(old.executable));

@@ -3,6 +3,7 @@
 use super::ProjectWriter;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
+use crate::base::name_error::check_new;
 use crate::manifest::{Draft, Editor};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
@@ -16,7 +17,7 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Invalid`] when the project has as
-    /// many branches as it may have; [`Error::TooManyDeleted`].
+    /// many branches as it may have, or nobody could see all of the name; [`Error::TooManyDeleted`].
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
         self.create_branch_at(name, from, self.projects.clock().now())
     }
@@ -31,6 +32,7 @@ impl ProjectWriter {
         from: Option<&str>,
         now: Timestamp,
     ) -> Result<Branch> {
+        check_new("branch name", name.as_str())?;
         let projects = &self.projects;
         let store = projects.store().as_ref();
         let mut draft = Draft::new(projects.nodes());
@@ -101,7 +103,8 @@ impl ProjectWriter {
     /// is no change. The condition is as of [`ProjectWriter::batch`].
     ///
     /// # Errors
-    /// [`Missing::Branch`]; [`Error::Exists`]; [`Error::Precondition`].
+    /// [`Missing::Branch`]; [`Error::Exists`]; [`Error::Precondition`]; [`Error::Invalid`] when nobody could see
+    /// all of the new name.
     pub fn rename_branch(
         &self,
         name: &BranchName,
@@ -117,6 +120,7 @@ impl ProjectWriter {
             if name == new_name {
                 return Ok(());
             }
+            check_new("branch name", new_name.as_str())?;
             if store.record(&new_key)?.is_some() {
                 return Err(Error::Exists { what: "branch" });
             }

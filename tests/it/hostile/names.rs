@@ -259,7 +259,11 @@ fn is_a_name(bytes: &[u8]) -> bool {
         c.is_control()
             || c == '\\'
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
+            || matches!(
+                c,
+                '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
+            )
+            || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
     };
     let is_git = |segment: &str| {
         let base = segment.split(':').next().unwrap_or_default();
