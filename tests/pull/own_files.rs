@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -309,4 +309,76 @@ fn what_has_come_is_not_asked_for_again_where_the_folder_changes_meanwhile() {
         .collect();
     names.sort_unstable();
     assert_eq!(names, ['a', 'b', 'z']);
+}
+
+/// Copies the folder and the one beside it into a folder of their own.
+fn copied(scene: &Scene, how: &[&str], name: &str) -> PathBuf {
+    let place = scene.at(name);
+    fs::create_dir(&place).unwrap();
+    let copied = Command::new("cp")
+        .args(how)
+        .args([&scene.dir(), &scene.side(), &place])
+        .status();
+    assert!(copied.unwrap().success());
+    place.join("here")
+}
+
+#[test]
+fn own_files_of_a_folder_that_was_copied_or_restored_are_no_new_ones() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    lay(
+        &scene.dir(),
+        &files(&[("mine", "mine"), ("mine2", "mine"), ("own/b", "mine")]),
+    );
+    scene.save(&files(&[("a", "2")]));
+    said(&scene.pull(&[]), 0, "");
+    let linked = copied(&scene, &["-a"], "linked");
+    let kept = "--preserve=mode,timestamps,ownership";
+    let unlinked = copied(&scene, &["-r", kept], "unlinked");
+    let retimed = copied(&scene, &["-r"], "retimed");
+    scene.save(&files(&[("a", "3")]));
+    for dir in [&linked, &unlinked, &retimed] {
+        fs::remove_file(dir.join("mine2")).unwrap();
+        fs::write(dir.join("new"), "edited").unwrap();
+        fs::rename(dir.join("new"), dir.join("mine")).unwrap();
+        let pull = scene.command_in(dir, &scene.daemon.base(), &[]).output();
+        said(&pull.unwrap(), 0, "");
+        let expected = files(&[("a", "3"), ("mine", "edited"), ("own/b", "mine")]);
+        assert_eq!(read(dir), expected);
+        let side = dir.with_file_name(".here.siteconf-pull");
+        assert!(!side.join("kept").exists());
+    }
+    // The folder alone comes from a backup, or is gone.
+    for is_restored in [true, false] {
+        fs::remove_dir_all(scene.dir()).unwrap();
+        let mut expected = files(&[("a", "3")]);
+        if is_restored {
+            fs::rename(&linked, scene.dir()).unwrap();
+            expected = read(&scene.dir());
+        }
+        said(&scene.pull(&[]), 0, "");
+        assert_eq!(read(&scene.dir()), expected);
+        assert!(!scene.side().join("kept").exists());
+    }
+}
+
+#[test]
+fn what_is_made_in_the_old_folder_stays_where_the_new_one_is_copied() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    said(&scene.pull(&[]), 0, "");
+    lay(&scene.dir(), &files(&[("mine", "mine")]));
+    scene.save(&files(&[("a", "2")]));
+    said(&scene.pull(&[]), 0, "");
+    fs::write(scene.side().join("old/late"), "late").unwrap();
+    let copy = copied(&scene, &["-r"], "copy");
+    scene.save(&files(&[("a", "3")]));
+    let pull = scene.command_in(&copy, &scene.daemon.base(), &[]).output();
+    said(&pull.unwrap(), 0, "");
+    assert_eq!(
+        read(&copy),
+        files(&[("a", "3"), ("late", "late"), ("mine", "mine")])
+    );
 }

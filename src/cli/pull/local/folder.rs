@@ -6,7 +6,7 @@
 //! room is wanted.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -169,6 +169,12 @@ impl Folder {
     pub(in crate::cli::pull) fn recover(&self, stopping: &Stopping) -> Pulled<Option<State>> {
         self.end_switch()?;
         let (state, inode) = (State::read(&self.state())?, self.inode()?);
+        if let Some(state) = &state
+            && inode != Some(state.inode)
+        {
+            // While it is known which files lay in both.
+            self.drop_old()?;
+        }
         if let (Some(state), Some(inode)) = (state, inode) {
             // Numbers of inodes may change with a mount; the files themselves then tell.
             if state.inode == inode || self.holds(&state) {
@@ -304,7 +310,7 @@ impl Folder {
     pub(in crate::cli::pull) fn switch(&self, state: &mut State) -> Pulled<()> {
         let next = self.next();
         let found = fs::metadata(&next).map_err(Fault::of_file("looking at", &next))?;
-        state.inode = found.ino();
+        (state.inode, state.old_inode) = (found.ino(), self.inode()?);
         // All of it at once: a sync for each of ten thousand files would take a minute.
         File::open(&next)
             .and_then(|folder| Ok(syncfs(&folder)?))
@@ -413,29 +419,13 @@ impl Folder {
 
     /// Moves into the folder what was made in the old one and is in neither state.
     fn rescue(&self) -> Pulled<()> {
-        let old = self.old();
-        if !fs::exists(&old).map_err(Fault::of_file("looking at", &old))? {
-            return Ok(());
-        }
-        let carried = State::read(&self.state())?.map_or_else(BTreeMap::new, |state| state.carried);
-        let carried: BTreeMap<_, _> = carried
-            .iter()
-            .map(|(path, inode)| (own::unescaped(path), *inode))
-            .collect();
-        let brought =
-            State::read(&self.old_state())?.map_or_else(BTreeMap::new, |state| state.files);
-        let brought: BTreeSet<_> = brought
-            .into_keys()
-            .map(PathBuf::from)
-            .filter(|path| !carried.contains_key(path))
-            .collect();
         let rescue = Rescue {
-            old: &old,
+            old: &self.old(),
             dir: &self.dir,
             kept: &self.kept(),
-            carried: &carried,
         };
-        rescue.run(&brought, &mut self.notes.borrow_mut())
+        let (state, before) = (State::read(&self.state())?, State::read(&self.old_state())?);
+        rescue.run(state, before, self.inode()?, &mut self.notes.borrow_mut())
     }
 
     fn not_exchanged(&self, errno: Errno) -> Fault {

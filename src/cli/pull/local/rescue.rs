@@ -6,13 +6,14 @@ use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, RenameFlags, renameat_with, statat};
 use rustix::io::Errno;
 
 use super::own;
+use super::state::State;
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
 
@@ -22,18 +23,52 @@ pub(super) struct Rescue<'a> {
     pub(super) dir: &'a Path,
     /// Where that is put which finds its name taken.
     pub(super) kept: &'a Path,
-    /// The inodes of what was not brought, and was linked from the old state into the present one.
-    pub(super) carried: &'a BTreeMap<PathBuf, u64>,
 }
 
 impl Rescue<'_> {
-    /// Moves what is neither `brought` nor carried; says of what it puts aside where it lies.
+    /// Moves what was made in the old folder and is in neither state; says of what it puts aside where it
+    /// lies. `state` is known of the present folder, which has this inode, and `before` of the old one.
+    ///
+    /// Of a copy of both folders, and of a folder that another one took the place of, the inodes tell
+    /// nothing: there a file that lay in the old one when it was replaced is never taken for a new one.
     ///
     /// # Errors
     /// [`Fault::Lasting`] where not all of the old state can be accounted for.
-    pub(super) fn run(&self, brought: &BTreeSet<PathBuf>, notes: &mut Vec<String>) -> Pulled<()> {
-        for path in own::survey(self.old, brought)?.files {
-            let place = self.file(&path);
+    pub(super) fn run(
+        &self,
+        state: Option<State>,
+        before: Option<State>,
+        inode: Option<u64>,
+        notes: &mut Vec<String>,
+    ) -> Pulled<()> {
+        let old_inode = match fs::symlink_metadata(self.old) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => found.map_err(Fault::of_file("looking at", self.old))?.ino(),
+        };
+        let Some(state) = state else {
+            return Err(Fault::lasting(
+                "what is known of the folder is gone, or cannot be read",
+            ));
+        };
+        if inode.is_none() {
+            // Somebody removed the folder with all that was theirs.
+            return Ok(());
+        }
+        let carried = state.carried.iter();
+        let mut carried: BTreeMap<_, _> = carried
+            .map(|(path, inode)| (own::unescaped(path), *inode))
+            .collect();
+        let brought = before.map_or_else(BTreeMap::new, |before| before.files);
+        let mut known: BTreeSet<_> = brought.into_keys().map(PathBuf::from).collect();
+        let are_same =
+            inode == Some(state.inode) && state.old_inode.is_none_or(|inode| inode == old_inode);
+        if are_same {
+            known.retain(|path| !carried.contains_key(path));
+        } else {
+            known.extend(std::mem::take(&mut carried).into_keys());
+        }
+        for path in own::survey(self.old, &known)?.files {
+            let place = self.file(&path, carried.get(&path).copied());
             if let Some(place) = place.map_err(Fault::of_file("keeping", &self.old.join(&path)))? {
                 notes.push(format!(
                     "{} was made while the folder was replaced, and another has its name: it lies in {}",
@@ -45,11 +80,11 @@ impl Rescue<'_> {
         Ok(())
     }
 
-    /// Moves one file, if it has to be; gives the place where it was put aside.
-    fn file(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+    /// Moves one file, if it has to be; gives the place where it was put aside. One that was linked from the
+    /// old state into the present one had the inode `carried`.
+    fn file(&self, path: &Path, carried: Option<u64>) -> io::Result<Option<PathBuf>> {
         let name = path.file_name().unwrap_or_default();
         let from = own::open_parent(self.old, path)?;
-        let carried = self.carried.get(path).copied();
         let is_settled = |found: Option<u64>| found.is_none() || found == carried;
         let found = inode(&from, name)?;
         if is_settled(found) {

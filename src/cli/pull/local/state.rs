@@ -92,6 +92,9 @@ pub(in crate::cli::pull) struct State {
     pub(in crate::cli::pull) etag: Option<String>,
     /// The inode of the folder that holds this state.
     pub(in crate::cli::pull) inode: u64,
+    /// The inode of the folder whose place it took; `None` where there was none, or nobody noted it.
+    #[serde(default)]
+    pub(in crate::cli::pull) old_inode: Option<u64>,
     /// True if the branch digest of its files was held against the head.
     pub(in crate::cli::pull) is_proven: bool,
     /// By their paths.
@@ -113,6 +116,7 @@ impl State {
             head,
             etag,
             inode: 0,
+            old_inode: None,
             is_proven: false,
             files: BTreeMap::new(),
             carried: BTreeMap::new(),
