@@ -95,3 +95,68 @@ fn folders_in_which_nothing_may_be_written_are_followed_and_keep_their_mode() {
     let left = ["instance", "lock", "old", "old.json", "state.json"];
     assert_eq!(names(&scene.side()), left);
 }
+
+#[test]
+fn files_take_the_group_of_the_folder_and_keep_their_mode() {
+    let mut scene = Scene::new();
+    let dir = scene.dir();
+    fs::create_dir(&dir).unwrap();
+    // A group that a file does not have by itself.
+    let is_root = geteuid().is_root();
+    if is_root {
+        chown(&dir, Some(NOBODY), Some(100)).unwrap();
+    } else {
+        leave_out("only root can give a folder any group");
+    }
+    set_mode(&dir, 0o2775);
+    let group = fs::metadata(&dir).unwrap().gid();
+    let shown = |name: &str| {
+        let found = fs::metadata(dir.join(name)).unwrap();
+        (found.mode() & 0o7777, found.gid())
+    };
+    let first = [("a", "1"), ("b", "1"), ("bin", "1"), ("s/c", "1")];
+    let mut branch = files(&first);
+    branch.get_mut("bin").unwrap().1 = true;
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    for name in ["a", "b", "bin", "s/c"] {
+        assert_eq!(shown(name).1, group, "{name}");
+    }
+    let usual = shown("b").0;
+    set_mode(&dir.join("a"), 0o600);
+    set_mode(&dir.join("bin"), 0o754);
+    set_mode(&dir.join("s/c"), 0o640);
+    if is_root {
+        chown(dir.join("a"), Some(NOBODY), Some(101)).unwrap();
+    }
+    let second = [
+        ("a", "2"),
+        ("b", "2"),
+        ("bin", "2"),
+        ("s/c", "2"),
+        ("s/new", "2"),
+    ];
+    let mut branch = files(&second);
+    branch.get_mut("bin").unwrap().1 = true;
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    let group_of_a = if is_root { 101 } else { group };
+    assert_eq!(shown("a"), (0o600, group_of_a));
+    if is_root {
+        assert_eq!(fs::metadata(dir.join("a")).unwrap().uid(), NOBODY);
+    }
+    assert_eq!(shown("b"), (usual, group));
+    assert_eq!(shown("bin"), (0o754, group));
+    assert_eq!(shown("s/c"), (0o640, group));
+    assert_eq!(shown("s/new"), (usual, group));
+    // The bit to execute is the branch's.
+    for name in ["a", "bin", "s/c"] {
+        let file = branch.get_mut(name).unwrap();
+        file.1 = !file.1;
+    }
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    assert_eq!(shown("a"), (0o700, group_of_a));
+    assert_eq!(shown("bin"), (0o644, group));
+    assert_eq!(shown("s/c"), (0o750, group));
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 
 use super::own::{self, Own};
@@ -47,10 +47,12 @@ impl Laying<'_> {
             } else if self.plan.copied.contains(path) {
                 let from = own::open_file(self.dir, Path::new(path))
                     .map_err(Fault::of_file("reading", &self.dir.join(path)))?;
-                copy(from, &target, file)?
+                let copied = copy(from, &target, file)?;
+                self.give_rights(path, file, &copied)?
             } else {
                 let from = self.fetched.join(file.id.to_string());
-                take(&from, &target, file)?
+                let taken = take(&from, &target, file)?;
+                self.give_rights(path, file, &taken)?
             };
             bytes = bytes.saturating_add(found.len());
             if bytes > self.bytes_max {
@@ -101,6 +103,40 @@ impl Laying<'_> {
         Ok(())
     }
 
+    /// Gives a file the mode, the group and the owner of the one that it replaces, with the bit to execute of
+    /// the branch; a new one has the group of its folder, where that one hands it on.
+    fn give_rights(&self, path: &str, file: &TreeFile, found: &Metadata) -> Pulled<Metadata> {
+        let target = self.next.join(path);
+        let replaced = fs::symlink_metadata(self.dir.join(path)).ok();
+        let replaced = replaced.filter(|like| like.is_file() && self.brought.contains_key(path));
+        let (uid, gid, mode) = match replaced {
+            // Who pulls reads it again.
+            Some(like) => (like.uid(), like.gid(), like.mode() & 0o777 | 0o400),
+            None => {
+                let folder = metadata(target.parent().unwrap_or(self.next))?;
+                let is_handed_on = folder.mode() & 0o2000 != 0;
+                let gid = if is_handed_on {
+                    folder.gid()
+                } else {
+                    found.gid()
+                };
+                (found.uid(), gid, found.mode() & 0o7777)
+            }
+        };
+        let mode = executable(mode, file.is_executable);
+        if (uid, gid, mode) == (found.uid(), found.gid(), found.mode() & 0o7777) {
+            return metadata(&target);
+        }
+        if (uid, gid) != (found.uid(), found.gid()) {
+            // Only the superuser may give it away, others only to a group of theirs.
+            let _given =
+                chown(&target, Some(uid), Some(gid)).or_else(|_| chown(&target, None, Some(gid)));
+        }
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+            .map_err(Fault::of_file("writing", &target))?;
+        metadata(&target)
+    }
+
     /// Links a file that is to stay as it is.
     fn carry(&self, path: &str, file: &TreeFile) -> Pulled<Metadata> {
         let target = self.next.join(path);
@@ -110,7 +146,8 @@ impl Laying<'_> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let from = own::open_file(self.dir, Path::new(path))
                     .map_err(Fault::of_file("reading", &self.dir.join(path)))?;
-                return copy(from, &target, file);
+                let copied = copy(from, &target, file)?;
+                return self.give_rights(path, file, &copied);
             }
             Err(_) => return Err(changed_meanwhile(&self.dir.join(path))),
         }
@@ -167,18 +204,23 @@ fn take(from: &Path, to: &Path, file: &TreeFile) -> Pulled<Metadata> {
         return copy(from, to, file);
     }
     let found = metadata(to)?;
-    // As far as others may read it they may run it.
-    let mode = if file.is_executable {
-        found.mode() | (found.mode() & 0o444) >> 2
-    } else {
-        found.mode() & !0o111
-    };
+    let mode = executable(found.mode(), file.is_executable);
     if mode == found.mode() {
         return Ok(found);
     }
     fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o7777))
         .map_err(Fault::of_file("writing", to))?;
     metadata(to)
+}
+
+/// A mode with this bit to execute: as far as others may read a file they may run it, unless that was set
+/// otherwise.
+fn executable(mode: u32, is_executable: bool) -> u32 {
+    match (is_executable, mode & 0o100 != 0) {
+        (true, true) => mode,
+        (true, false) => mode | (mode & 0o444) >> 2,
+        (false, _) => mode & !0o111,
+    }
 }
 
 /// Copies a file whose bytes must be those of the tree's.
