@@ -446,3 +446,24 @@ fn what_has_no_room_is_not_begun() {
     assert!((1 << 20..2 << 20).contains(&free), "{free}");
     assert_eq!(read(&dir), small);
 }
+
+#[test]
+fn a_304_that_nobody_asked_for_is_no_success() {
+    let scene = Scene::new();
+    let fake = Fake::new(|asked| branch(asked, 'c'));
+    let output = scene.command(&fake.base(), &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // As a cache may answer by mistake.
+    let cache = Fake::new(|_| Answer {
+        status: "304 Not Modified",
+        ..Answer::default()
+    });
+    let host = cache.base().replace("http://", "");
+    assert_eq!(
+        refusal(&scene.command(&cache.base(), &[]).output().unwrap()),
+        format!(
+            "siteconf: {host} answers 304 Not Modified, though it was not told what is known here, as a cache \
+             may by mistake\n"
+        )
+    );
+}

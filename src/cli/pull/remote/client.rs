@@ -118,7 +118,8 @@ impl Client {
         attempt()
     }
 
-    /// Asks once. The answer has status 200, 206 or 304, or 416 where not all of a file was asked for.
+    /// Asks once. The answer has status 200 or 206, 304 where a tag is known, or 416 where not all of a file was
+    /// asked for.
     pub(in crate::cli::pull) fn get_once(
         &self,
         target: &str,
@@ -133,7 +134,8 @@ impl Client {
             response = self.send(target, wish, Some(&token.text()))?;
         }
         match response.status() {
-            StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED => Ok(response),
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(response),
+            StatusCode::NOT_MODIFIED if wish.known.is_some() => Ok(response),
             StatusCode::RANGE_NOT_SATISFIABLE if wish.from > 0 => Ok(response),
             _ => Err(self.refused(response)),
         }
@@ -242,6 +244,9 @@ impl Client {
                  --add-repo REPO_ID` on the server does"
             )),
             404 => Fault::Moved(format!("{host} does not have it: {said}")),
+            304 => Fault::passing(format!(
+                "{host} answers {status}, though it was not told what is known here, as a cache may by mistake"
+            )),
             300..=399 => Fault::lasting(format!(
                 "{host} sends us on to {}, and we do not follow with a token: if that is right, name \
                  that address",
