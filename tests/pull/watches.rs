@@ -348,3 +348,54 @@ fn a_watch_goes_on_where_nothing_can_be_told() {
     assert_eq!(watch.complaint(), "ran");
     assert_eq!(read(&scene.dir()), second);
 }
+
+#[test]
+fn where_held_questions_are_refused_the_server_is_asked_plainly() {
+    let scene = Scene::new();
+    // A proxy that knows no such question.
+    let fake = serving(
+        |number, asked| match (asked.target.contains("?wait="), number) {
+            (true, _) => Answer::refusal("400 Bad Request", "no query"),
+            (false, ..3) => branch(asked, 'c'),
+            (false, _) => branch(asked, 'd'),
+        },
+    );
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    assert_eq!(watch.complaint(), unproven(&scene));
+    let host = fake.base().replace("http://", "");
+    assert_eq!(
+        watch.complaint(),
+        format!(
+            "siteconf: {host} refuses the request: 400 no query, while the server was to hold its answer; \
+             where that goes on it is asked every 1 s"
+        )
+    );
+    assert!(watch.line().starts_with("main is at dddddddd: "));
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end(), (Some(0), String::new()));
+    let (plain, held) = (false, true);
+    assert_eq!(questions(&fake)[..5], [plain, held, plain, held, plain]);
+}
+
+#[test]
+fn a_token_that_is_refused_is_not_tried_twice() {
+    let scene = Scene::new();
+    for (status, told) in [
+        ("401 Unauthorized", "refuses the token"),
+        ("403 Forbidden", "does not give the project to this token"),
+    ] {
+        let fake = serving(move |number, asked| match number {
+            0 => branch(asked, 'c'),
+            _ => Answer::refusal(status, status),
+        });
+        let mut watch = Running::start(scene.command(&fake.base(), &["--watch"]));
+        watch.line();
+        let mut complaint = watch.complaint();
+        if complaint == unproven(&scene) {
+            complaint = watch.complaint();
+        }
+        assert!(complaint.contains(told), "{complaint}");
+        assert_eq!(questions(&fake), [false, true]);
+    }
+}

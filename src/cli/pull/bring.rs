@@ -428,7 +428,7 @@ impl Pull {
     fn is_siteconf(&self) -> Pulled<bool> {
         match self.client.get("/health", Wish::default()) {
             Ok(response) => Ok(response.status() == StatusCode::OK),
-            Err(Fault::Moved(_) | Fault::Lasting(_)) => Ok(false),
+            Err(Fault::Moved(_) | Fault::Denied(_) | Fault::Lasting(_)) => Ok(false),
             Err(other) => Err(other),
         }
     }

@@ -21,6 +21,8 @@ pub(super) enum Fault {
     },
     /// The branch moved on, or what it held was removed, while it was read.
     Moved(String),
+    /// The service knows the token, and refuses it; or wants one.
+    Denied(String),
     /// Nothing that passes by itself.
     Lasting(String),
     /// The same, for want of room on the disk.
@@ -68,6 +70,7 @@ impl fmt::Display for Fault {
             Self::Stopped => f.write_str("interrupted"),
             Self::Passing { what, .. }
             | Self::Moved(what)
+            | Self::Denied(what)
             | Self::Lasting(what)
             | Self::Full { what, .. } => f.write_str(what),
         }

@@ -109,7 +109,8 @@ impl Watch {
         Ok(self.pace.after(answered, &done, head))
     }
 
-    /// Asks for the head, plainly where a question that was to be held broke off.
+    /// Asks for the head, plainly where a question that was to be held broke off, or was refused, but for the
+    /// token: something between may not know such a question.
     fn ask(
         &mut self,
         pulling: &Pulling,
@@ -127,7 +128,7 @@ impl Watch {
         };
         let began = Instant::now();
         match pulling.pull.head(Some(wait)) {
-            Err(Fault::Passing { what, .. }) => {
+            Err(Fault::Passing { what, .. } | Fault::Lasting(what)) => {
                 let head = pulling.pull.head(None);
                 if head.is_ok() && !self.is_cut_told {
                     self.is_cut_told = true;

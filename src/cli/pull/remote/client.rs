@@ -229,17 +229,17 @@ impl Client {
         let said = Refusal::text(&said).unwrap_or_else(|| status.to_string());
         let host = self.host();
         match status.as_u16() {
-            401 if said == "FINGERPRINT_MISMATCH" => Fault::lasting(format!(
+            401 if said == "FINGERPRINT_MISMATCH" => Fault::Denied(format!(
                 "{host} refuses the token: {said}. It is bound to another client or folder; \
                  `siteconf token update ID --reset-fingerprint` on the server frees it"
             )),
-            401 if self.token.is_none() => Fault::lasting(format!(
+            401 if self.token.is_none() => Fault::Denied(format!(
                 "{host} wants a token: name its file with --token-file, or set SITECONF_TOKEN"
             )),
-            401 => Fault::lasting(format!(
+            401 => Fault::Denied(format!(
                 "{host} refuses the token: {said}. It is unknown, has expired or was revoked"
             )),
-            403 => Fault::lasting(format!(
+            403 => Fault::Denied(format!(
                 "{host} does not give the project to this token: {said}. `siteconf token update ID \
                  --add-repo REPO_ID` on the server does"
             )),
