@@ -223,6 +223,11 @@ fn refusals_are_told_in_words() {
         told("429 Too Many Requests", "slowly", &with),
         "siteconf: HOST cannot serve us now: 429 slowly; it wants to be asked again in 99 s\n"
     );
+    // The status that a text begins with is not told twice.
+    assert_eq!(
+        told("413 Payload Too Large", "413 Payload Too Large", &with),
+        "siteconf: HOST refuses the request: 413 Payload Too Large\n"
+    );
     let html = told("200 OK", "<html>", &with);
     assert!(
         html.contains("does not answer as the Read API does"),
@@ -464,6 +469,51 @@ fn a_304_that_nobody_asked_for_is_no_success() {
         format!(
             "siteconf: {host} answers 304 Not Modified, though it was not told what is known here, as a cache \
              may by mistake\n"
+        )
+    );
+}
+
+#[test]
+fn answers_that_say_nothing_are_told_by_their_status() {
+    let scene = Scene::new();
+    let told = |status: &'static str| {
+        let fake = Fake::new(move |_| Answer {
+            status,
+            ..Answer::default()
+        });
+        let host = fake.base().replace("http://", "");
+        let output = scene.command(&fake.base(), &[]).output();
+        refusal(&output.unwrap()).replace(&host, "HOST")
+    };
+    for (status, words) in [
+        (
+            "413 Payload Too Large",
+            "refuses the request: 413 Payload Too Large",
+        ),
+        ("502 Bad Gateway", "cannot serve us now: 502 Bad Gateway"),
+        (
+            "204 No Content",
+            "does not answer as the Read API does: 204 No Content",
+        ),
+    ] {
+        assert_eq!(told(status), format!("siteconf: HOST {words}\n"));
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let scene = Scene::new();
+    let fake = Fake::new(|asked| {
+        if asked.target.contains("/raw?") {
+            return Answer::refusal("404 Not Found", "404 File Not Found");
+        }
+        branch(asked, 'c')
+    });
+    let host = fake.base().replace("http://", "");
+    assert_eq!(
+        refusal(&scene.command(&fake.base(), &[]).output().unwrap()),
+        format!(
+            "siteconf: \"of-c\" is in the tree and does not come: {host} does not have it: 404 File Not Found\n"
         )
     );
 }

@@ -253,10 +253,16 @@ impl Client {
                 location.unwrap_or_else(|| "nowhere".to_owned())
             )),
             408 | 425 | 429 | 500..=599 => Fault::Passing {
-                what: format!("{host} cannot serve us now: {} {said}", status.as_u16()),
+                what: format!("{host} cannot serve us now: {}", with_status(status, &said)),
                 after,
             },
-            code => Fault::lasting(format!("{host} refuses the request: {code} {said}")),
+            200..=299 => Fault::lasting(format!(
+                "{host} does not answer as the Read API does: {status}"
+            )),
+            _ => Fault::lasting(format!(
+                "{host} refuses the request: {}",
+                with_status(status, &said)
+            )),
         }
     }
 }
@@ -282,6 +288,14 @@ impl Refusal {
         });
         message.or(refusal.error).map(|text| shown(&text))
     }
+}
+
+/// What a server says, after its status, with which it may begin itself.
+fn with_status(status: StatusCode, said: &str) -> String {
+    if said.starts_with(status.as_str()) {
+        return said.to_owned();
+    }
+    format!("{} {said}", status.as_str())
 }
 
 /// A text of a server, short and without what deceives a terminal.

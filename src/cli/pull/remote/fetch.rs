@@ -145,7 +145,8 @@ impl Fetch<'_> {
         };
         let response = self
             .client
-            .get_once(&self.targets.file(self.revision, path), wish)?;
+            .get_once(&self.targets.file(self.revision, path), wish)
+            .map_err(|fault| Self::named(fault, path))?;
         let Some(from) = begins_at(&response, wish.from) else {
             // What was begun is longer than the file, or the server cannot go on with it.
             let _removed = drop_part(part, bytes);
@@ -199,6 +200,17 @@ impl Fetch<'_> {
         check(found, id, path)?;
         let target = self.folder.join(id.to_string());
         fs::rename(part, &target).map_err(Fault::of_file("writing", &target))
+    }
+
+    /// A fault with the file, where the server does not have that.
+    fn named(fault: Fault, path: &str) -> Fault {
+        match fault {
+            Fault::Moved(what) => Fault::Moved(format!(
+                "\"{}\" is in the tree and does not come: {what}",
+                visible(path)
+            )),
+            other => other,
+        }
     }
 
     /// Reads so many bytes at most. What came before a break is in the buffer, too.
