@@ -23,6 +23,8 @@ mod left_out;
 #[cfg(test)]
 mod mounted;
 #[cfg(test)]
+mod overlays;
+#[cfg(test)]
 mod own_files;
 #[cfg(test)]
 mod pulls;

@@ -28,6 +28,17 @@ impl Mounted {
         Self::mount(&["--bind", from.to_str().unwrap()], at)
     }
 
+    /// What lies in `lower`, with what changes written into `upper`, as in a container.
+    pub(crate) fn overlay(lower: &Path, upper: &Path, work: &Path, at: &Path) -> Option<Self> {
+        let options = format!(
+            "lowerdir={},upperdir={},workdir={},redirect_dir=off",
+            lower.display(),
+            upper.display(),
+            work.display()
+        );
+        Self::mount(&["-t", "overlay", "-o", &options, "overlay"], at)
+    }
+
     fn mount(what: &[&str], at: &Path) -> Option<Self> {
         let mounted = Command::new("mount").args(what).arg(at).output();
         if mounted.is_ok_and(|mounted| mounted.status.success()) {

@@ -364,6 +364,7 @@ impl Pull {
         plan: &Plan,
         step: &mut impl FnMut(usize, usize),
     ) -> Pulled<u64> {
+        self.folder.check_movable()?;
         let wanted = plan.fetched.iter();
         let wanted: BTreeMap<_, _> = wanted
             .map(|path| (tree.files[path].id, path.as_str()))

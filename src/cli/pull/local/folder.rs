@@ -12,11 +12,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    CWD, Mode, OFlags, RenameFlags, fchmod, open, renameat_with, stat, statvfs, syncfs,
-};
-use rustix::io::Errno;
+use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
 
+use super::exchange;
 use super::own;
 use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
@@ -69,7 +67,7 @@ impl Folder {
         if let (Ok(of_dir), Ok(of_parent)) = (device(&dir), device(parent))
             && of_dir != of_parent
         {
-            return Err(mounted(&dir));
+            return Err(exchange::mounted(&dir));
         }
         let mut side_name = std::ffi::OsString::from(".");
         side_name.push(name);
@@ -281,15 +279,12 @@ impl Folder {
 
     /// Looks, before anything is fetched, whether the file system can exchange two folders.
     pub(in crate::cli::pull) fn check_exchange(&self) -> Pulled<()> {
-        let [a, b] = ["a", "b"].map(|name| self.side.join(name));
-        for path in [&a, &b] {
-            remove_tree(path)?;
-            fs::create_dir(path).map_err(Fault::of_file("making", path))?;
-        }
-        let exchanged = exchange(&a, &b);
-        remove_tree(&a)?;
-        remove_tree(&b)?;
-        exchanged.map_err(|errno| self.not_exchanged(errno))
+        exchange::check(&self.dir, &self.side)
+    }
+
+    /// Looks, before anything is fetched, whether the folder can be moved at all.
+    pub(in crate::cli::pull) fn check_movable(&self) -> Pulled<()> {
+        exchange::check_movable(&self.dir, &self.side)
     }
 
     /// Begins the next state: an empty folder with the mode and owner of the present one.
@@ -320,7 +315,7 @@ impl Folder {
         let switched = match self.inode()? {
             Some(_) => {
                 let entered = self.is_entered();
-                let exchanged = self.exchange_with(&next);
+                let exchanged = exchange::replace(&self.dir, &next);
                 if entered && exchanged.is_ok() {
                     self.notes.borrow_mut().push(format!(
                         "the current folder is the state before; enter it again: cd {}",
@@ -331,23 +326,7 @@ impl Folder {
             }
             None => renameat_with(CWD, &next, CWD, &self.dir, RenameFlags::NOREPLACE),
         };
-        switched.map_err(|errno| self.not_exchanged(errno))
-    }
-
-    /// Exchanges the folder with the next one, which gets its mode. A folder that its user may not write into
-    /// cannot be moved out of the one that it lies in either: that right is given for the exchange.
-    fn exchange_with(&self, next: &Path) -> rustix::io::Result<()> {
-        let mode = Mode::from_raw_mode(stat(&self.dir)?.st_mode);
-        if mode.contains(Mode::RWXU) {
-            return exchange(next, &self.dir);
-        }
-        let opened = |path: &Path| open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        let folders = [opened(&self.dir)?, opened(next)?];
-        fchmod(&folders[0], mode | Mode::RWXU)?;
-        let exchanged = exchange(next, &self.dir);
-        // The exchange is what counts.
-        let _given = fchmod(&folders[usize::from(exchanged.is_ok())], mode);
-        exchanged
+        switched.map_err(|errno| exchange::fault(&self.dir, errno))
     }
 
     /// True if who runs this stands in the folder.
@@ -408,6 +387,11 @@ impl Folder {
         self.discard(&gone)?;
         let was_there = match fs::rename(&old, &gone) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            // One that came with a container's image is removed where it lies, or not at all.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                self.discard(&old)?;
+                true
+            }
             moved => moved
                 .map(|()| true)
                 .map_err(Fault::of_file("removing", &old))?,
@@ -427,29 +411,6 @@ impl Folder {
         let (state, before) = (State::read(&self.state())?, State::read(&self.old_state())?);
         rescue.run(state, before, self.inode()?, &mut self.notes.borrow_mut())
     }
-
-    fn not_exchanged(&self, errno: Errno) -> Fault {
-        match errno {
-            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => Fault::lasting(format!(
-                "the file system of {} cannot exchange two folders in one step, as network file \
-                 systems cannot: name a folder on a local disk",
-                visible_path(&self.dir)
-            )),
-            Errno::BUSY | Errno::XDEV => Fault::lasting(mounted(&self.dir).to_string()),
-            errno => Fault::of_file("replacing", &self.dir)(errno.into()),
-        }
-    }
-}
-
-fn exchange(a: &Path, b: &Path) -> rustix::io::Result<()> {
-    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)
-}
-
-fn mounted(dir: &Path) -> Error {
-    Error::Usage(format!(
-        "{} is a mount, which cannot be replaced: name a folder in it",
-        visible_path(dir)
-    ))
 }
 
 /// The folder's own path: absolute, and where it is a link what it leads to.

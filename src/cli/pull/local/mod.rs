@@ -1,6 +1,7 @@
 //! The folder: what it holds, what is to take its place, and the step in which that happens.
 
 pub(super) mod adopt;
+mod exchange;
 pub(super) mod folder;
 pub(super) mod lay;
 pub(super) mod own;
