@@ -12,7 +12,8 @@ use siteconf::base::clock::{ManualClock, SystemClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
 use siteconf::repo::{
-    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Projects, Retention,
+    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Projects,
+    Retention,
 };
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Result, Scan, Staging, Store, Version};

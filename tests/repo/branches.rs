@@ -246,13 +246,18 @@ fn names_from_before_with_what_is_not_seen_stay_in_use(scene: &Scene) {
         .unwrap();
     let refused = scene.try_save("ma\u{ad}in", "d\u{ad}", "3").unwrap_err();
     assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
-    scene.project.rename_branch(&hidden, &hidden).unwrap();
     scene
         .project
-        .rename_branch(&hidden, &branch("main"))
+        .rename_branch(&hidden, &hidden, &Condition::None)
+        .unwrap();
+    scene
+        .project
+        .rename_branch(&hidden, &branch("main"), &Condition::None)
         .unwrap();
     assert_eq!(scene.files(), ["a=1", "b\u{ad}=2"]);
-    let refused = scene.project.rename_branch(&branch("main"), &hidden);
+    let refused = scene
+        .project
+        .rename_branch(&branch("main"), &hidden, &Condition::None);
     let refused = refused.unwrap_err();
     assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
 }

@@ -308,7 +308,7 @@ fn what_a_refused_commit_was_to_write_stays_in_memory_unless_it_may_have_changed
     let conflict = || StoreError::Conflict {
         key: KEY.to_owned(),
     };
-    let refusals: [(fn() -> StoreError, bool); 6] = [
+    let refusals: [(fn() -> StoreError, bool); 7] = [
         (|| StoreError::Busy, true),
         (|| StoreError::LockInTheWay, true),
         (|| StoreError::Full, true),
