@@ -88,6 +88,8 @@ export class Person {
     page.on("response", (response) => {
       if (response.status() >= 400) note(`${response.status()}: ${response.request().method()} ${response.url()}`);
     });
+    // From now on, not when a journey begins to wait for one: the first key may come before that holds.
+    page.on("filechooser", () => undefined);
     page.setDefaultTimeout(PATIENCE);
     return person;
   }
