@@ -78,7 +78,9 @@ const texts = () => [...stored.values()].map(({ text }) => text);
 beforeEach(() => {
   stored.clear();
   isFull = false;
-  for (const name of Object.keys(localStorage)) localStorage.removeItem(name);
+  for (const store of [localStorage, sessionStorage]) {
+    for (const name of Object.keys(store)) store.removeItem(name);
+  }
 });
 
 test("a draft goes with the next one that the database takes, or with what was typed", async () => {
@@ -122,6 +124,25 @@ test("what was taken up, but not shown, stays when another tab's draft is taken 
   assert.equal(await takeUp(drafts), "two");
   await keep(drafts, "three");
   assert.deepEqual(texts(), ["one", "three"]);
+});
+
+test("a tab takes up its own draft and shows each of the others in turn, also by another path", async () => {
+  await keep(new Drafts(key), "one");
+  const own = { ...sessionStorage };
+  sessionStorage.removeItem(Object.keys(own)[0]!);
+  await keep(new Drafts(key), "two");
+  await keep(new Drafts(key), "three");
+  Object.assign(sessionStorage, own);
+  await moveDrafts(key, { ...key, path: "b.txt" });
+  const drafts = new Drafts({ ...key, path: "b.txt" });
+  for (const text of ["one", "three", "two", "one"]) {
+    assert.equal(await takeUp(drafts), text);
+    drafts.turn();
+  }
+  assert.equal(await takeUp(drafts), "three");
+  await drafts.drop();
+  assert.equal(await takeUp(drafts), "two");
+  assert.deepEqual(texts().sort(), ["one", "two"]);
 });
 
 test("the drafts of a folder go along to its other path, be they in the database or not, and no others", async () => {

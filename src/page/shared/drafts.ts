@@ -1,7 +1,7 @@
 // Edits that are not saved yet, kept in this browser until they are saved or thrown away: a reload or the end of a
 // session costs nothing, a crash no more than what was typed last. Each draft has a name of its own, and one that a file
 // keeps replaces the one which that file kept before, or took up, and no other: the same file may be open in another
-// tab. What is typed there after its draft was taken up here is kept under another name.
+// tab. What is typed there after its draft was taken up here is kept under another name. Each tab knows which is its own.
 import {
   type Draft,
   type DraftKey,
@@ -13,8 +13,10 @@ import {
   left,
   leftNames,
   nameOf,
+  ownName,
   rangeOf,
   run,
+  setOwnName,
   textOf,
   underWay,
   type Version,
@@ -37,10 +39,15 @@ export class Drafts {
   private names: string[][] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private make: (() => Draft) | null = null;
+  /** The one beside that which was taken up last: the next older one, and after the oldest the newest. */
+  next: KeptDraft | null = null;
 
   constructor(readonly key: DraftKey) {}
 
-  /** The newest draft of this file, be it of which tab it may: what is kept from now on replaces it. */
+  /**
+   * The draft that this tab kept of this file, or else the newest, be it of which tab it may: what is kept from now on
+   * replaces it.
+   */
   async takeUp(): Promise<Draft | null> {
     const id = idOf(this.key);
     const late: KeptDraft[] = leftNames(id).flatMap((text) => {
@@ -53,12 +60,30 @@ export class Drafts {
       .map(([text, draft]) => ({ ...draft, name: nameOf(text) }))
       .filter(({ name }) => textOf(name.slice(0, id.length)) === textOf(id));
     const kept: KeptDraft[] = (await run("readonly", (store) => store.getAll(rangeOf(...id)))) ?? [];
-    const [newest] = [...here, ...kept].sort((a, b) => b.at - a.at);
-    if (!newest) return null;
+    const textOfOne = (draft: KeptDraft) => textOf(draft.name ?? id);
+    const old = new Set(here.flatMap(({ replaces = [] }) => replaces.map(textOf)));
+    const all = new Map([...kept, ...here].map((draft) => [textOfOne(draft), draft]));
+    const list = [...all.values()].filter((one) => !old.has(textOfOne(one))).sort((a, b) => b.at - a.at);
+    const own = ownName(id);
+    const at = Math.max(
+      0,
+      list.findIndex((one) => textOfOne(one) === own),
+    );
+    const found = list[at];
+    this.next = list.length > 1 ? (list[at + 1] ?? list[0]!) : null;
+    if (!found) return null;
     const { last } = this;
-    this.last = newest.name ?? id;
-    this.names = [...this.names.filter((name) => name !== last), ...(newest.replaces ?? []), this.last];
-    return newest;
+    this.last = found.name ?? id;
+    setOwnName(id, textOf(this.last));
+    this.names = [...this.names.filter((name) => name !== last), ...(found.replaces ?? []), this.last];
+    return found;
+  }
+
+  /** Has the next one be that which is taken up. */
+  turn(): void {
+    this.flush();
+    const id = idOf(this.key);
+    if (this.next) setOwnName(id, textOf(this.next.name ?? id));
   }
 
   /** Keeps a draft 300 ms after the last call; `make` gives it then. */
@@ -81,6 +106,7 @@ export class Drafts {
     // No two tabs come to one name.
     const name = [...idOf(this.key), `${Date.now()} ${Math.random()}`];
     this.last = name;
+    setOwnName(idOf(this.key), textOf(name));
     this.names = [...names, name];
     const writing = write(name, draft, names);
     if (last) forget(last, textOf(name));
@@ -105,6 +131,7 @@ export class Drafts {
     this.cancel();
     if (last) forget(last);
     this.last = null;
+    setOwnName(idOf(this.key), null);
     const [first, ...others] = names;
     if (!first) return;
     const done = await run("readwrite", (store) => {

@@ -16,5 +16,6 @@ Object.assign(globalThis, {
   document: { documentElement: {}, addEventListener: () => undefined },
   // What it keeps are properties of its own, and nothing else is.
   localStorage: Object.create(store),
+  sessionStorage: Object.create(store),
   navigator: { languages: ["en"] },
 });

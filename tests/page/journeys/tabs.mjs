@@ -48,27 +48,37 @@ export default [
     await first.page.getByText("saved this file").waitFor();
   }],
 
-  ["what was typed in each of two tabs is there again, one each time that the file is opened", async (world) => {
+  ["what was typed in each of two tabs is there again in its own, and the other can be shown", async (world) => {
     const { repo, first, second } = await twoTabs(world, "tabs/both");
     await type(first, "first\n");
     await soon(() => drafts(first), ["a\nfirst\n"]);
     await type(second, "second\n");
     await soon(() => drafts(first), ["a\nfirst\n", "a\nsecond\n"]);
-    await second.page.close();
     const { page } = first;
     await page.reload();
     await editor(first);
-    same(await shown(first), "a\nsecond\n\n");
+    same(await shown(first), "a\nfirst\n\n");
+    await second.page.reload();
+    await editor(second);
+    same(await shown(second), "a\nsecond\n\n");
+    await second.page.close();
+    await first.shot("draft of another tab");
+    same(await first.accessibility(), []);
+    await type(first, "more\n");
+    await page.getByRole("button", { name: "Show the other text" }).click();
+    await soon(() => shown(first), "a\nsecond\n\n");
+    await soon(() => drafts(first), ["a\nfirst\nmore\n", "a\nsecond\n"]);
     await page.getByRole("button", { name: "Discard" }).click();
     await soon(() => shown(first), "a\n\n");
-    same(await drafts(first), ["a\nfirst\n"]);
+    same(await drafts(first), ["a\nfirst\nmore\n"]);
     await page.reload();
     await editor(first);
-    same(await shown(first), "a\nfirst\n\n");
+    same(await shown(first), "a\nfirst\nmore\n\n");
     await page.getByText("They are not saved yet.").waitFor();
+    same(await page.getByRole("button", { name: "Show the other text" }).count(), 0);
     await keys(first, "Control+s");
     await saved(first);
-    same(await text(world, repo, "a.txt"), "a\nfirst\n");
+    same(await text(world, repo, "a.txt"), "a\nfirst\nmore\n");
     await soon(() => drafts(first), []);
   }],
 

@@ -61,8 +61,21 @@ export function Bars(props: BarsProps) {
     );
   }
   if (drawn.restored === null || !drawn.changed) return null;
+  const { another } = drawn;
   return (
-    <Bar icon="clock" actions={<Button onClick={() => void props.file.discard()}>{say("discard")}</Button>}>
+    <Bar
+      icon="clock"
+      actions={
+        <>
+          {another !== null && (
+            <Button onClick={() => void props.file.turn()}>
+              {say("showOther", { when: ago(new Date(another).toISOString()) })}
+            </Button>
+          )}
+          <Button onClick={() => void props.file.discard()}>{say("discard")}</Button>
+        </>
+      }
+    >
       {say("draftRestored", { when: when(new Date(drawn.restored).toISOString()) })}
     </Bar>
   );

@@ -31,6 +31,8 @@ export interface Drawn {
   behind: unknown;
   /** When the edits were kept that are here again, in milliseconds. */
   restored: number | null;
+  /** When other edits of the file were kept, as in another tab. */
+  another: number | null;
   conflict: Conflict | null;
   problems: Mark[];
 }
@@ -51,6 +53,7 @@ export const START: Drawn = {
   news: null,
   behind: null,
   restored: null,
+  another: null,
   conflict: null,
   problems: [],
 };

@@ -37,7 +37,9 @@ function shown({ drawn: { phase, text, message, restored, changed } }: Following
 const read = { phase: "text", text: "read", message: "", restored: null, changed: false };
 
 beforeEach(() => {
-  for (const name of Object.keys(localStorage)) localStorage.removeItem(name);
+  for (const store of [localStorage, sessionStorage]) {
+    for (const name of Object.keys(store)) store.removeItem(name);
+  }
 });
 
 test("a file that could not be read comes with its draft when its branch has another head", async () => {

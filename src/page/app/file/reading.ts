@@ -83,7 +83,8 @@ export class Reading {
       };
       const { at, text, form, message, merge } = draft;
       this.work.merge = merge ? () => merge : null;
-      this.show(text, form, { restored: at, changed: true, isNew: draft.etag === null, message });
+      const another = this.work.drafts?.next?.at ?? null;
+      this.show(text, form, { restored: at, another, changed: true, isNew: draft.etag === null, message });
       if (now !== draft.etag) await this.tellNews(now === null);
     } catch (error) {
       if (!this.abort.signal.aborted) this.set({ phase: "failed", error });
@@ -231,6 +232,12 @@ export class Reading {
 
   protected async tellNews(deleted: boolean): Promise<void> {
     this.set({ news: { deleted, author: await lastAuthor(this.place) } });
+  }
+
+  /** Shows other edits that are kept of this file; those that are here stay, too. */
+  async turn(): Promise<void> {
+    this.work.drafts?.turn();
+    await this.load();
   }
 
   /** Throws away what was typed. What was typed in another tab is offered when the file is opened again. */

@@ -9,8 +9,10 @@ import {
   left,
   leftNames,
   nameOf,
+  ownName,
   rangeOf,
   run,
+  setOwnName,
   textOf,
   underWay,
 } from "./store.ts";
@@ -85,6 +87,11 @@ export async function moveDrafts(from: DraftPlace, to: DraftPlace): Promise<void
   ];
   for (const drafts of waitingOf(from)) drafts.flush();
   const kept = await keptOf(from);
+  for (const name of [...kept.map(([one]) => one), ...lateOf(from)]) {
+    if (ownName(name.slice(0, 4)) !== textOf(name)) continue;
+    setOwnName(name.slice(0, 4), null);
+    setOwnName(moved(name).slice(0, 4), textOf(moved(name)));
+  }
   for (const name of lateOf(from)) {
     const text = textOf(name);
     const [here, there] = [underWay.get(text), left(text)];

@@ -110,6 +110,17 @@ export const textOf = (name: string[]): string => name.join("\n");
 export const nameOf = (text: string): string[] => text.split("\n");
 export const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
+/** What the names of files are kept under that have a draft of this tab. */
+const OWN = "draft of\n";
+
+/** The draft of a file that this tab kept or took up last, by its name as a text. */
+export const ownName = (id: string[]): string | null => sessionStorage.getItem(OWN + textOf(id));
+
+export function setOwnName(id: string[], name: string | null): void {
+  if (name === null) sessionStorage.removeItem(OWN + textOf(id));
+  else sessionStorage.setItem(OWN + textOf(id), name);
+}
+
 /** Drafts that are not in the database yet, by their names. */
 export const underWay = new Map<string, KeptDraft>();
 

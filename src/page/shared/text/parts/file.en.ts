@@ -35,6 +35,7 @@ export const file = {
   changedMeanwhile: "The text has changed in the meantime: the encoding stays as it is.",
 
   draftRestored: "Your edits of {when} are here again. They are not saved yet.",
+  showOther: "Show the other text ({when})",
   savedMeanwhile: "{who} saved this file {when}. Your edits are kept.",
   savedMeanwhileUnknown: "Somebody saved this file. Your edits are kept.",
   followed: "{who} saved this file: you see the new text",

@@ -41,6 +41,7 @@ export const file: Translation<typeof english, Russian> = {
   changedMeanwhile: "Текст тем временем изменился: кодировка осталась прежней.",
 
   draftRestored: "Ваши правки восстановлены ({when}). Они ещё не сохранены.",
+  showOther: "Показать другой текст ({when})",
   savedMeanwhile: "Файл уже сохранён: {who}, {when}. Ваши правки целы.",
   savedMeanwhileUnknown: "Файл уже сохранён кем-то другим. Ваши правки целы.",
   followed: "Файл сохранён: {who}. Показан новый текст",
