@@ -17,7 +17,7 @@ import { downloadUrl, type Place } from "./file/remote.ts";
 import { AT_START, Status } from "./file/status.tsx";
 import { say } from "./file/words.ts";
 import { setOpened } from "./parts/opened.ts";
-import { takeEntry } from "./route.ts";
+import { enter, takeEntry, takeMaking } from "./route.ts";
 
 export interface FileProps {
   repo: string;
@@ -122,6 +122,9 @@ export function File(props: FileProps) {
     if (may.write && !gone) void file.save();
   };
   useKeys(save, toggleWrap);
+  useLayoutEffect(() => {
+    if (drawn.other?.kind === "none" && may.write && takeMaking()) file.create();
+  });
   // At each drawing: the file may have been open already when somebody went to it by its name.
   useEffect(() => {
     if (editor && takeEntry()) editor.focus();
@@ -152,6 +155,10 @@ export function File(props: FileProps) {
           onReplaced={() => {
             void file.load();
             props.onChanged();
+          }}
+          onCreate={() => {
+            file.create();
+            enter();
           }}
         />
       )}

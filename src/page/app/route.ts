@@ -68,10 +68,23 @@ const tell = (): void => {
 
 /** Whoever went to the state that is shown is about to type into its text. */
 let isEntered = false;
+/** It is of a file that they are about to make. */
+let makes = false;
 
-/** Says that the keys are to go to the text of the state that was gone to last, as soon as it is there. */
-export function enter(): void {
+/**
+ * Says that the keys are to go to the text of the state that was gone to last, as soon as it is there; `toMake`: it is
+ * that of a file that is not.
+ */
+export function enter(toMake = false): void {
   isEntered = true;
+  makes = toMake;
+}
+
+/** Whether the file of this state is to be made; it is true once. */
+export function takeMaking(): boolean {
+  const making = makes;
+  makes = false;
+  return making;
 }
 
 /** Whether that was said of this state; it is true once. */
@@ -84,6 +97,7 @@ export function takeEntry(): boolean {
 /** Goes to a state; `replace` leaves none to come back to. */
 export function go(to: { screen: Screen; repo?: string } & Query, how: { replace?: boolean } = {}): void {
   isEntered = false;
+  makes = false;
   history[how.replace ? "replaceState" : "pushState"](null, "", address(to));
   tell();
 }
@@ -92,6 +106,7 @@ export function go(to: { screen: Screen; repo?: string } & Query, how: { replace
 export function followLinks(): void {
   addEventListener("popstate", () => {
     isEntered = false;
+    makes = false;
     tell();
   });
   addEventListener("click", (event) => {

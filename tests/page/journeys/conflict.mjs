@@ -57,6 +57,7 @@ export default [
     const { page } = person;
     person.expected.push(/404/, /412/);
     await person.login("olga", PASSWORD, open(repo, "new.txt"));
+    await page.getByRole("button", { name: "Create it" }).click();
     await editor(person);
     await type(person, "mine\n");
     await put(world, repo, "new.txt", "theirs\n");
@@ -179,7 +180,7 @@ export default [
     const { repo, person, page } = await meet(world, "acme/gone", null);
     await keys(person, "Control+s");
     await page.getByRole("dialog").getByRole("button", { name: "Let it go" }).click();
-    await page.locator(".file .pill", { hasText: "new" }).waitFor();
+    await page.getByRole("heading", { name: "There is no file “a.txt” here" }).waitFor();
     const left = await world.admin.json("GET", `/site-builder/api/projects/${encodeURIComponent(repo)}/branches/main/tree`);
     same(left, []);
   }],

@@ -1,6 +1,6 @@
 // Opening, editing and saving a file: its bytes come back as they were, but for what was typed.
 import { same, soon } from "../browser.mjs";
-import { file, newProject } from "../seed.mjs";
+import { file, newProject, PASSWORD } from "../seed.mjs";
 import { bytes, changed, editor, keys, open, put, saved, type, utf16 } from "./editor/steps.mjs";
 
 const windows = (...parts) => Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : part)));
@@ -218,6 +218,33 @@ export default [
     same(await bytes(world, repo, "config/new.json"), [...Buffer.from('{"a": 1}')]);
     await soon(() => page.locator(".cm-line").count(), 1);
     await page.locator(".file[data-changed=false]").waitFor();
+  }],
+
+  ["a link to a file that is not there says so, and by whom it was removed; it can be made", async (world) => {
+    const repo = await newProject(world.admin, "acme/not-there", { "a.txt": "a", "old.txt": "old" });
+    await world.admin.send("DELETE", file(repo, "main", "old.txt"));
+    const person = await world.at(open(repo, "old.txt"));
+    const { page } = person;
+    person.expected.push(/404/);
+    await page.getByRole("heading", { name: "There is no file “old.txt” here" }).waitFor();
+    await page.getByText("admin removed it just now.").waitFor();
+    same(await page.getByRole("button", { name: "Save" }).count(), 0);
+    same(await person.accessibility(), []);
+    await person.shot("file not there");
+    await page.getByRole("link", { name: "See that change" }).click();
+    await page.locator(".change .labels").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Create it" }).click();
+    await page.locator(".cm-content:focus").waitFor();
+    await page.keyboard.type("new");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await bytes(world, repo, "old.txt"), [...Buffer.from("new")]);
+    const reader = await world.somebody();
+    reader.expected.push(/404/);
+    await reader.login("auditor", PASSWORD, open(repo, "typo.txt"));
+    await reader.page.getByRole("heading", { name: "There is no file “typo.txt” here" }).waitFor();
+    same(await reader.page.locator("main").getByRole("button").allInnerTexts(), []);
   }],
 
   ["a new file's name that cannot be is refused in the dialog, and white space around it is left out", async (world) => {

@@ -29,7 +29,7 @@ export function NewFile({ repo, branch, near, onOpen, onClose }: NewFileProps) {
     if (!isDrawn()) return;
     onClose();
     onOpen(path);
-    enter();
+    enter(true);
   };
   return (
     <FormDialog

@@ -1,9 +1,11 @@
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Copy, Empty } from "../../shared/parts.tsx";
-import { size, wordsOf } from "../../shared/text.ts";
+import { ago, size, wordsOf } from "../../shared/text.ts";
+import { address } from "../route.ts";
 import type { Drawn } from "./drawn.ts";
-import { type Place, saveFile } from "./remote.ts";
+import { lastChange, type Place, saveFile } from "./remote.ts";
 import { say } from "./words.ts";
 
 interface OtherProps {
@@ -11,11 +13,13 @@ interface OtherProps {
   other: NonNullable<Drawn["other"]>;
   editable: boolean;
   onReplaced: () => void;
+  onCreate: () => void;
 }
 
 /** A file that is no text: what there is to know of it, and a way to replace it. */
-export function Other({ place, other, editable, onReplaced }: OtherProps) {
+export function Other({ place, other, editable, onReplaced, onCreate }: OtherProps) {
   if (other.kind === "none") {
+    if (!place.at) return <Missing place={place} {...(editable ? { onCreate } : {})} />;
     return (
       <Empty icon="file" title={say("fileGone")}>
         {say("fileGoneHint")}
@@ -56,5 +60,36 @@ export function Other({ place, other, editable, onReplaced }: OtherProps) {
         </p>
       </Empty>
     </div>
+  );
+}
+
+/** A file that the branch does not have: what became of it, and the way to make it. */
+function Missing({ place, onCreate }: { place: Place; onCreate?: () => void }) {
+  const { repo, branch, path } = place;
+  const [last, set] = useState<Awaited<ReturnType<typeof lastChange>>>(null);
+  useEffect(() => {
+    let stays = true;
+    void lastChange(place).then((found) => stays && set(found));
+    return () => {
+      stays = false;
+    };
+  }, []);
+  return (
+    <Empty icon="file" title={say("noFile", { path })}>
+      {last && <p>{say("removedBy", { who: last.created_by, when: ago(last.created_at) })}</p>}
+      <div class="ways">
+        {last && (
+          <a class="button" href={address({ screen: "files", repo, branch, path, change: last.version })}>
+            {say("seeChange")}
+          </a>
+        )}
+        {onCreate && (
+          <button type="button" class="button" onClick={onCreate}>
+            <Icon of="plus" />
+            {say("createFile")}
+          </button>
+        )}
+      </div>
+    </Empty>
   );
 }

@@ -144,14 +144,17 @@ export class Reading {
       const { text, form } = versionOf(found.read);
       this.work.base = { document: null, text, form, etag: found.etag };
       this.show(text, form, { size: found.size, isNew: false });
-    } else if (found.kind === "none" && !this.place.at) {
-      this.work.base = NOTHING;
-      this.show("", NEW, { size: 0, isNew: true, changed: true });
     } else if (found.kind !== "same") {
       this.work.editor = null;
-      this.work.base = { ...this.work.base, etag: found.kind === "none" ? null : found.etag };
+      this.work.base = found.kind === "none" ? NOTHING : { ...this.work.base, etag: found.etag };
       this.set({ phase: "other", other: found });
     }
+  }
+
+  /** Begins a file that is not there. */
+  create(): void {
+    this.work.base = NOTHING;
+    this.show("", NEW, { size: 0, isNew: true, changed: true });
   }
 
   /** Shows a text in a new editor. */

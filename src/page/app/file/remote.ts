@@ -131,15 +131,20 @@ export interface Author {
   at: string;
 }
 
-/** Who changed a file last; null where that is not known. */
-export async function lastAuthor({ repo, branch, path }: Place): Promise<Author | null> {
+/** What changed a file last; null where that is not known. */
+export async function lastChange({ repo, branch, path }: Place): Promise<Schemas["Snapshot"] | null> {
   try {
     const list = await read<Schemas["Snapshot"][]>(
       `${branchPath(repo, branch)}/history${query({ path, limit: 1 })}`,
     );
-    const [last] = list;
-    return last ? { who: last.created_by, at: last.created_at } : null;
+    return list[0] ?? null;
   } catch {
     return null;
   }
+}
+
+/** Who changed a file last; null where that is not known. */
+export async function lastAuthor(place: Place): Promise<Author | null> {
+  const last = await lastChange(place);
+  return last && { who: last.created_by, at: last.created_at };
 }

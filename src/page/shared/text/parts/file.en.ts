@@ -92,6 +92,10 @@ export const file = {
   replaceFile: "Choose a file to replace it",
   replaced: "Replaced {path}",
   contentDigest: "Digest",
+  noFile: "There is no file “{path}” here",
+  removedBy: "{who} removed it {when}.",
+  seeChange: "See that change",
+  createFile: "Create it",
   fileGone: "This file is not there",
   fileGoneHint: "It was not in this state of the branch.",
 

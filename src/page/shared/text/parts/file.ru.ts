@@ -99,6 +99,10 @@ export const file: Translation<typeof english, Russian> = {
   replaceFile: "Выбрать файл для замены",
   replaced: "Заменён {path}",
   contentDigest: "Дайджест",
+  noFile: "Файла “{path}” здесь нет",
+  removedBy: "Файл удалён: {who}, {when}.",
+  seeChange: "Показать это изменение",
+  createFile: "Создать",
   fileGone: "Этого файла нет",
   fileGoneHint: "В этом состоянии ветки его не было.",
 
