@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
-import { Coming, Trouble } from "../shared/parts.tsx";
+import { Coming } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
-import type { Schemas } from "./api.ts";
+import { hasStatus, type Schemas } from "./api.ts";
 import { ChangeView, Gone } from "./branch/change.tsx";
 import { Edge } from "./branch/edge.tsx";
 import { useActs } from "./branch/entry/acts.tsx";
@@ -13,7 +13,7 @@ import { type Change, type HistoryState, useChange, useHistory } from "./branch/
 import { Kept } from "./branch/kept.tsx";
 import { useChangeKeys } from "./branch/keys.ts";
 import { File, fetchFile } from "./branch/lazy-file.tsx";
-import { NoBranch } from "./branch/no-branch.tsx";
+import { NoBranch, NoSuch } from "./branch/no-branch.tsx";
 import { Overview, OverviewThen } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
 import { Timeline } from "./branch/timeline.tsx";
@@ -55,12 +55,19 @@ export function BranchScreen(props: ScreenProps) {
   }
   return (
     <main id="main" class="sheet-page" tabIndex={-1}>
-      {branches.error || !branches.value ? (
+      <h1 class="said">{route.repo}</h1>
+      {hasStatus(branches.error, 404) ? (
+        <NoSuch repo={route.repo} />
+      ) : branches.error || !branches.value ? (
         <Coming of={branches} />
       ) : branches.value.length === 0 ? (
         <NoBranch repo={route.repo} may={props.project?.permissions.write ?? false} onDone={branches.again} />
       ) : route.branch ? (
-        <Trouble words={t("notThere")} onAgain={branches.again} />
+        <NoSuch
+          repo={route.repo}
+          branch={route.branch}
+          first={(branches.value.find((one) => one.default) ?? branches.value[0]!).name}
+        />
       ) : null}
     </main>
   );

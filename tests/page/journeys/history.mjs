@@ -324,7 +324,15 @@ export default [
     same(made, "a one\n");
     person.expected.push(/404/);
     await world.admin.send("DELETE", branch(repo, "release/1"));
-    await page.getByText("It is not there").first().waitFor();
+    await page.getByRole("heading", { name: "There is no branch “release/1”" }).waitFor();
+    await person.shot("no such branch");
+    same(await person.accessibility(), []);
+    await page.locator("main").getByRole("link", { name: "main" }).click();
+    await page.getByRole("heading", { name: repo, level: 1 }).waitFor();
+    await person.go("/site-builder/files/acme/no-such.erp?branch=main");
+    await page.getByRole("heading", { name: "There is no project “acme/no-such.erp”" }).waitFor();
+    await page.locator("main").getByRole("link", { name: "To the projects" }).click();
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
   }],
 
   ["what a change did is said not to come where an updated service lacks a part of the page, and comes when it is there", async (world) => {

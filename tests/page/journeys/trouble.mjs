@@ -297,7 +297,7 @@ export default [
     await bar(page).getByRole("button", { name: "Download my text" }).click();
     same((await download).suggestedFilename(), "a.txt");
     await bar(page).getByRole("button", { name: "Discard" }).click();
-    await page.getByText("It is not there, or not for you to see").waitFor();
+    await page.getByRole("heading", { name: "There is no branch" }).waitFor();
   }],
 
   ["another's save follows into an untouched file, and is told of in a touched one", async (world) => {

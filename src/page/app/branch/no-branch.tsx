@@ -1,8 +1,9 @@
-// A project without a branch.
+// A project without a branch, and in place of a branch or a project that is not there.
 import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { Empty } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import { address, BASE } from "../route.ts";
 import { NewBranch } from "./new-branch.tsx";
 
 interface NoBranchProps {
@@ -25,6 +26,28 @@ export function NoBranch({ repo, may, onDone }: NoBranchProps) {
         </button>
       )}
       {making && <NewBranch repo={repo} onClose={() => make(false)} onDone={onDone} />}
+    </Empty>
+  );
+}
+
+/** Names what is not there, or not for the caller to see; `first` is the branch to go to instead. */
+export function NoSuch({ repo, branch, first }: { repo: string; branch?: string; first?: string }) {
+  const title =
+    branch === undefined ? t("noSuchProject", { name: repo }) : t("noSuchBranch", { name: branch });
+  return (
+    <Empty icon={branch === undefined ? "box" : "branch"} title={title}>
+      <p>{t("noSuchHint")}</p>
+      <div class="ways">
+        {first !== undefined && (
+          <a class="button" href={address({ screen: "files", repo, branch: first })}>
+            <Icon of="branch" />
+            {first}
+          </a>
+        )}
+        <a class="button" href={BASE}>
+          {t("toProjects")}
+        </a>
+      </div>
     </Empty>
   );
 }
