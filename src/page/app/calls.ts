@@ -13,16 +13,9 @@ export const logout = () => read<null>("/user/logout", { method: "POST", quiet: 
 
 export const projects = (signal?: Signal) =>
   get<Schemas["Project"][]>(`${API}/projects?scope=accessible`, signal);
-export const createProject = (name: string, type: string) =>
-  read<Schemas["Project"]>(`${API}/projects`, { method: "POST", json: { name, type } });
 
 export const branches = (repo: string, signal?: Signal) =>
   get<Schemas["AdminBranch"][]>(`${projectPath(repo)}/branches`, signal);
-export const createBranch = (repo: string, name: string, from?: string) =>
-  read<Schemas["AdminBranch"]>(`${projectPath(repo)}/branches`, {
-    method: "POST",
-    json: from ? { name, from } : { name },
-  });
 
 /** Entries of a folder; not `whole` where there are more of them. */
 export interface Folder {

@@ -5,7 +5,7 @@ import type { Loaded } from "../shared/load.ts";
 import { Ago, Coming, Empty, Who } from "../shared/parts.tsx";
 import { number, t } from "../shared/text.ts";
 import type { Schemas } from "./api.ts";
-import * as calls from "./calls.ts";
+import { noted } from "./frame/lazy.tsx";
 import { FormDialog } from "./parts/form-dialog.tsx";
 import { namedIn, ProjectFields } from "./parts/project-fields.tsx";
 import { address, go } from "./route.ts";
@@ -154,8 +154,8 @@ function Row({ project }: { project: Project }) {
 function NewProject({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const send = async (fields: FormData) => {
     const { name, type } = namedIn(fields);
-    const project = await calls.createProject(name, type);
-    await calls.createBranch(project.repo_id, "main");
+    const { createProject } = await noted(import("./named/calls.ts"));
+    const project = await createProject(name, type);
     onDone();
     onClose();
     go({ screen: "files", repo: project.repo_id, branch: "main" });

@@ -420,4 +420,27 @@ export default [
       }
     }
   }],
+
+  ["why a new project or branch is refused is said in the language of the page", async (world) => {
+    const person = await world.at("/site-builder/", { locale: "ru-RU" });
+    const { page } = person;
+    person.expected.push(/400/);
+    const dialog = page.getByRole("dialog");
+    const make = async (name, words) => {
+      await dialog.getByLabel("Имя").fill(name);
+      await page.keyboard.press("Enter");
+      await dialog.getByRole("alert").getByText(words).waitFor();
+    };
+    await page.getByRole("button", { name: "Новый проект" }).click();
+    await make("плохое имя", "Буквы, цифры");
+    await make("acme/shop", "Проект с таким именем уже есть.");
+    await person.shot("project refused ru");
+    await dialog.getByLabel("Имя").fill("русский/проект");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Ветка пуста" }).waitFor();
+    await page.getByRole("navigation", { name: "Ветки" }).getByRole("button", { name: "main" }).click();
+    await page.getByRole("button", { name: "Новая ветка" }).click();
+    await make("a b", "В имени ветки нет пробелов");
+    await make("main", "Ветка с таким именем уже есть.");
+  }],
 ];

@@ -1,5 +1,5 @@
 import { t } from "../../shared/text.ts";
-import * as calls from "../calls.ts";
+import { noted } from "../frame/lazy.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { go } from "../route.ts";
 
@@ -14,7 +14,8 @@ interface NewBranchProps {
 export function NewBranch({ repo, from, onClose, onDone }: NewBranchProps) {
   const send = async (fields: FormData) => {
     const name = String(fields.get("name"));
-    await calls.createBranch(repo, name, from);
+    const { createBranch } = await noted(import("../named/calls.ts"));
+    await createBranch(repo, name, from);
     onDone();
     onClose();
     go({ screen: "files", repo, branch: name });

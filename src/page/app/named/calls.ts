@@ -30,12 +30,28 @@ async function ask<T>(asked: Promise<T>, more: Refusals = []): Promise<T> {
 export const renameBranch = (repo: string, branch: string, name: string) =>
   ask(read<Schemas["AdminBranch"]>(branchPath(repo, branch), { method: "PATCH", json: { name } }));
 
+export const createBranch = (repo: string, name: string, from?: string) =>
+  ask(
+    read<Schemas["AdminBranch"]>(`${projectPath(repo)}/branches`, {
+      method: "POST",
+      json: from ? { name, from } : { name },
+    }),
+  );
+
 /** Deletes a branch while it is at this commit. */
 export async function deleteBranch(repo: string, branch: string, commit: string): Promise<void> {
   await read(branchPath(repo, branch), { method: "DELETE", headers: { "If-Match": `"${commit}"` } });
 }
 
 const forbidden: Refusals = [[/^403 /, () => say("notThatName")]];
+
+/** Makes a project, and its branch `main`. */
+export async function createProject(name: string, type: string): Promise<Schemas["Project"]> {
+  const json = { name, type };
+  const made = await ask(read<Schemas["Project"]>(`${API}/projects`, { method: "POST", json }), forbidden);
+  await createBranch(made.repo_id, "main");
+  return made;
+}
 
 export const renameProject = (repo: string, name: string, type: string) =>
   ask(read<Schemas["Project"]>(projectPath(repo), { method: "PATCH", json: { name, type } }), forbidden);
