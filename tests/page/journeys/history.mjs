@@ -297,8 +297,15 @@ export default [
     const repo = await newProject(world.admin, "acme/keys", ...saves);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
     await page.locator(".moment", { hasText: "v0001" }).waitFor();
-    for (const [key, url] of [["[", /change=v0002/], ["[", /change=v0001/], ["]", /change=v0002/], ["]", /branch=main$/]]) {
+    const steps = [["[", /change=v0002/], ["[", /change=v0001/], ["]", /change=v0002/], ["]", /branch=main$/]];
+    for (const [key, url] of steps) {
       await page.keyboard.press(key);
+      await page.waitForURL(url);
+    }
+    // As on a Russian keyboard.
+    for (const [key, url] of steps) {
+      const made = key === "[" ? { key: "х", code: "BracketLeft" } : { key: "ъ", code: "BracketRight" };
+      await page.evaluate((key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true })), made);
       await page.waitForURL(url);
     }
   }],
