@@ -244,7 +244,8 @@ interface HistoryPaneProps {
 }
 
 function HistoryPane({ route, history, onRollback }: HistoryPaneProps) {
-  const from = history.list?.at(-1)?.version;
+  // What is looked at, or the last change.
+  const from = route.change ?? route.at ?? history.list?.[0]?.version;
   const compare = {
     screen: "compare",
     repo: route.repo,

@@ -308,6 +308,13 @@ export default [
       await page.evaluate((key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true })), made);
       await page.waitForURL(url);
     }
+    // What differs from now is asked from what is looked at on.
+    const compare = page.getByRole("link", { name: "Compare two states" });
+    for (const [key, from] of [[null, "v0002"], ["[", "v0002"], ["[", "v0001"]]) {
+      if (key) await page.keyboard.press(key);
+      await page.waitForURL(key ? new RegExp(`change=${from}`) : /branch=main$/);
+      same(new URL(await compare.getAttribute("href"), world.base).searchParams.get("from"), from);
+    }
   }],
 
   ["two changes are compared with shift", async (world) => {
