@@ -1,5 +1,5 @@
 // What lies further back than the newest 100 changes, which is what is read of a history at first.
-import { same } from "../browser.mjs";
+import { same, soon } from "../browser.mjs";
 import { bytesOf, newProject } from "../seed.mjs";
 import { put } from "./editor/steps.mjs";
 
@@ -40,6 +40,24 @@ export default [
     const person = await world.at(at(repo, "change=v0003&path=a.txt"));
     const { page } = person;
     await page.getByText("v0003 → v0004").waitFor();
+    // Its row has come, and is in sight; Tab comes to it alone, and the arrows go on from there.
+    const current = page.locator(".moment.current");
+    await current.getByText("v0003").waitFor();
+    await soon(() => current.evaluate((row) => {
+      const [inner, outer] = [row, row.closest(".timeline")].map((each) => each.getBoundingClientRect());
+      return inner.top >= outer.top && inner.bottom <= outer.bottom;
+    }), true);
+    const stops = page.locator(".timeline :is(a, button):not([tabindex='-1'])");
+    same(await stops.count(), 2);
+    await person.shot("far row");
+    await current.locator("a").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".moment > a:focus", { hasText: "v0002" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.getByRole("button", { name: /^Go back to before this: a.txt/ }).and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Home");
+    await page.locator(".moment.now > a:focus").waitFor();
+    same(await stops.count(), 1);
     await page.locator("main").getByRole("button", { name: "Go back to before this" }).waitFor();
     await person.go(`/site-builder/compare/${repo}?branch=main&from=v0003`);
     await page.locator("option:checked", { hasText: /v0003 · .*before: a.txt/ }).waitFor({ state: "attached" });

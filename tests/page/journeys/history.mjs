@@ -308,6 +308,16 @@ export default [
       await page.evaluate((key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true })), made);
       await page.waitForURL(url);
     }
+    // In a list of changes Tab comes to the one that is shown.
+    await page.keyboard.press("[");
+    const stops = page.locator(".changes button:not([tabindex='-1'])");
+    await soon(() => stops.allInnerTexts(), ["a.txt\nchanged"]);
+    await stops.focus();
+    await page.keyboard.press("ArrowDown");
+    await soon(() => stops.allInnerTexts(), ["b.txt\nchanged"]);
+    await page.locator(".changes button:focus", { hasText: "b.txt" }).waitFor();
+    await page.goto(`/site-builder/files/${repo}?branch=main`);
+    await page.locator(".moment", { hasText: "v0001" }).waitFor();
     // What differs from now is asked from what is looked at on.
     const compare = page.getByRole("link", { name: "Compare two states" });
     for (const [key, from] of [[null, "v0002"], ["[", "v0002"], ["[", "v0001"]]) {

@@ -1,8 +1,12 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Behind, Coming, Path, Who } from "../../shared/parts.tsx";
 import { ago, day, number, t, time, when, wordsOf } from "../../shared/text.ts";
 import { address, go, type Route } from "../route.ts";
 import { type Change, doneBy, type HistoryState, nameOf } from "./history-state.ts";
+
+/** As far back as the row of what is shown is looked for. */
+const SOUGHT_MAX = 1000;
 
 interface TimelineProps {
   route: Route;
@@ -30,18 +34,69 @@ function byDay(list: Change[]): [string, Change[]][] {
   return days;
 }
 
+/** Brings the row of what is shown into sight, once, with the changes that came before it where those are not there. */
+function useSight(history: HistoryState, version: string | undefined) {
+  const box = useRef<HTMLDivElement>(null);
+  const seen = useRef<string | undefined>(undefined);
+  const { list, whole, error } = history;
+  useEffect(() => {
+    if (!list || version === seen.current) return;
+    const isFurther = !list.some((one) => one.version === version) && !whole && list.length < SOUGHT_MAX;
+    if (version && isFurther && isOlder(version, list)) {
+      if (!error) void history.older();
+      return;
+    }
+    seen.current = version;
+    if (version) box.current?.querySelector(".current")?.scrollIntoView({ block: "nearest" });
+  }, [version, list, whole, error]);
+  return box;
+}
+
+/** Numbers are as long as they need to be, four digits at least. */
+const isOlder = (version: string, list: Change[]): boolean =>
+  Number(version.slice(1)) < Number(list.at(-1)?.version.slice(1));
+
+/** Keys go from row to row; gives the row that Tab comes to. */
+function useRows(version: string | undefined) {
+  const [row, setRow] = useState<string | undefined>(undefined);
+  useEffect(() => setRow(undefined), [version]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const links = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".moment > a")];
+    const at = links.findIndex((link) => link.parentElement?.contains(event.target as Node));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+    if (to === undefined || at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    links[Math.max(0, Math.min(links.length - 1, to))]?.focus();
+  };
+  return { row: row ?? version ?? NOW, setRow, onKeyDown };
+}
+
+/** Stands for the branch as it is now. */
+const NOW = "";
+
 export function Timeline({ route, history, onRollback }: TimelineProps) {
   const { list } = history;
+  const shown = route.change ?? route.at;
+  const box = useSight(history, shown);
+  const { row, setRow, onKeyDown } = useRows(shown);
   if (!list) return <Coming of={history} />;
+  // One that is not among them is not there to come to.
+  const stop = list.some((one) => one.version === row) ? row : NOW;
   const now = !route.at && !route.change;
   const { at: _at, change: _change, rollback: _rollback, ...here } = route;
   return (
     <>
       {history.error && <Behind words={wordsOf(history.error)} onAgain={history.again} />}
-      <div class="timeline">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows in it */}
+      <div class="timeline" ref={box} onKeyDown={onKeyDown}>
         <ol>
           <li class={now ? "moment now current" : "moment now"}>
-            <a href={address(here)} aria-current={now ? "true" : undefined}>
+            <a
+              href={address(here)}
+              aria-current={now ? "true" : undefined}
+              tabIndex={stop === NOW ? 0 : -1}
+              onFocus={() => setRow(NOW)}
+            >
               <span class="dot" />
               <span class="body">
                 <b>{t("now")}</b>
@@ -60,6 +115,8 @@ export function Timeline({ route, history, onRollback }: TimelineProps) {
                   change={change}
                   route={route}
                   list={list}
+                  tabIndex={stop === change.version ? 0 : -1}
+                  onFocus={() => setRow(change.version)}
                   onRollback={onRollback}
                 />
               ))}
@@ -86,6 +143,8 @@ export function Timeline({ route, history, onRollback }: TimelineProps) {
 interface MomentProps extends Omit<TimelineProps, "history"> {
   change: Change;
   list: Change[];
+  tabIndex: number;
+  onFocus: () => void;
 }
 
 /** With shift, two changes are compared: the states before the older and after the newer. */
@@ -98,14 +157,15 @@ function compareWith(route: Route, change: Change, list: Change[]): void {
   go({ screen: "compare", repo: route.repo, branch: route.branch!, from, ...(to ? { to } : {}) });
 }
 
-function Moment({ change, route, list, onRollback }: MomentProps) {
+function Moment({ change, route, list, tabIndex, onFocus, onRollback }: MomentProps) {
   const current = route.change === change.version || route.at === change.version;
   const { repo, branch } = route;
   const to = { screen: "files", repo, branch: branch!, change: change.version } as const;
   const sign = signs[change.operation];
   return (
-    <li class={`moment ${change.operation}${current ? " current" : ""}`}>
+    <li class={`moment ${change.operation}${current ? " current" : ""}`} onFocusCapture={onFocus}>
       <a
+        tabIndex={tabIndex}
         href={address(change.path ? { ...to, path: change.path } : to)}
         aria-current={current ? "true" : undefined}
         onClick={(event) => {
@@ -151,6 +211,7 @@ function Moment({ change, route, list, onRollback }: MomentProps) {
         <button
           type="button"
           class="quiet undo"
+          tabIndex={tabIndex}
           title={t("goBack")}
           aria-label={`${t("goBack")}: ${nameOf(change)}, ${ago(change.created_at)}`}
           onClick={() => onRollback(change)}
