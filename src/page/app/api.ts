@@ -1,10 +1,12 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
 // screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
+import { reached } from "../shared/reach.ts";
 import { refusalWords } from "../shared/rules.ts";
 import { type Key, t, Worded } from "../shared/text.ts";
 import { pathWords } from "./parts/path-words.ts";
 
+export { onReach, reached } from "../shared/reach.ts";
 export type Schemas = components["schemas"];
 export const API = "/site-builder/api";
 
@@ -22,6 +24,10 @@ export class Failure extends Worded {
     readonly reads = false,
   ) {
     super(detail);
+  }
+
+  override get isAway(): boolean {
+    return this.status === 0;
   }
 
   /** What to tell whoever asked, in the language of the page. */
@@ -84,21 +90,6 @@ let asking: Promise<void> | null = null;
 export function onSessionEnd(login: () => Promise<void>): void {
   ask = login;
 }
-
-const listeners = new Set<(reachable: boolean) => void>();
-
-/** Tells whenever a request was answered, or was not. */
-export function onReach(listener: (reachable: boolean) => void): () => void {
-  listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-  };
-}
-
-/** Says that the service answered, or did not. */
-export const reached = (reachable: boolean): void => {
-  for (const listener of listeners) listener(reachable);
-};
 
 /** A request that is not answered is told of each time that this has passed, in milliseconds. */
 const SLOW_MS = 10_000;

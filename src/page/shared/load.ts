@@ -1,4 +1,6 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { onBack } from "./reach.ts";
+import { isAway } from "./text.ts";
 
 export interface Loaded<T> {
   /** What came last; null before anything did. */
@@ -9,6 +11,11 @@ export interface Loaded<T> {
   again: () => void;
   /** Replaces what is there. */
   set: (value: T) => void;
+}
+
+/** Tries again as soon as the service answers, whoever asked it, what failed since it did not. */
+export function useBack(error: unknown, again: () => void): void {
+  useLayoutEffect(() => (isAway(error) ? onBack(again) : undefined), [error]);
 }
 
 /** What a request gives, asked for anew whenever one of `keys` is another; answers to older ones are dropped. */
@@ -30,6 +37,7 @@ export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Pro
     return () => abort.abort();
   }, [...keys, turn]);
   const again = useCallback(() => setTurn((n) => n + 1), []);
+  useBack(state.error, again);
   const set = useCallback((value: T) => setState({ value, error: null }), []);
   // What belongs to other keys is not shown for a frame.
   return current ? { ...state, again, set } : { value: null, error: null, again, set };

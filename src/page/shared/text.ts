@@ -61,8 +61,14 @@ export const t: (key: Key, values?: Values) => string = wordsFrom(tables);
 
 /** An error that says what it is in the language of the page. */
 export abstract class Worded extends Error {
+  /** Nothing answered: it may be tried again once something does. */
+  get isAway(): boolean {
+    return false;
+  }
   abstract get words(): string;
 }
+
+export const isAway = (error: unknown): boolean => error instanceof Worded && error.isAway;
 
 /** The words for anything that was thrown. */
 export const wordsOf = (error: unknown): string => (error instanceof Worded ? error.words : String(error));

@@ -328,8 +328,25 @@ export default [
     await person.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
     await context.setOffline(false);
     await page.getByText("The service was updated").waitFor();
-    await page.getByRole("button", { name: "Try again" }).click();
+    // Whatever did not come comes by itself.
     await page.locator(".changes li").first().waitFor();
+    await page.locator(".pair .cm-content").first().waitFor();
+    await page.locator(".health.ok").waitFor();
+    await page.getByRole("treeitem", { name: "settings" }).click();
+    await page.getByRole("treeitem", { name: "обмен.ini" }).click();
+    await page.locator(".file[data-phase=text] .cm-content").waitFor();
+    await context.setOffline(true);
+    await page.getByRole("treeitem", { name: "config" }).click();
+    await page.locator(".health.bad").waitFor();
+    await page.getByText("The service does not answer. What you typed is kept").waitFor();
+    await page.getByRole("treeitem", { name: "readme.txt" }).click();
+    await page.locator(".file").getByText("The service does not answer.").waitFor();
+    await person.shot("away");
+    await context.setOffline(false);
+    await page.getByRole("treeitem", { name: "prices.xml" }).waitFor();
+    await page.locator(".file[data-phase=text] .cm-content").waitFor();
+    await page.locator(".health.ok").waitFor();
+    same(await page.getByRole("button", { name: "Try again" }).count(), 0);
   }],
 
   ["a part of the page that an updated service does not have is told, and fetched where it is there after all", async (world) => {

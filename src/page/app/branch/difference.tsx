@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Language } from "../../editor/bytes.ts";
 import { type Chunk, loadChunk } from "../../editor/chunk.ts";
-import type { Loaded } from "../../shared/load.ts";
+import { type Loaded, useBack } from "../../shared/load.ts";
 import { Coming, Empty } from "../../shared/parts.tsx";
 import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
@@ -133,6 +133,8 @@ export function Sides(props: SidesProps) {
       abort.abort();
     };
   }, [repo, branch, before.version, after.version, entry?.path, entry?.old?.id, entry?.new?.id, turn]);
+  const again = () => setTurn((n) => n + 1);
+  useBack(error, again);
   const forms = [...(texts && "forms" in texts ? texts.forms : []), ...modesOf(entry)];
   return (
     <div class="pair" ref={box}>
@@ -148,7 +150,7 @@ export function Sides(props: SidesProps) {
         <span>{after.label}</span>
       </div>
       {error || !texts ? (
-        <Coming of={{ error, again: () => setTurn((n) => n + 1) }} />
+        <Coming of={{ error, again }} />
       ) : "reason" in texts ? (
         <Untold reason={texts.reason} entry={entry} />
       ) : (

@@ -1,7 +1,7 @@
 // The history as people think of it: changes, newest first. A snapshot holds the state from right before its
 // change, so the state after it is that of the next snapshot, or the branch itself.
 import { useEffect, useState } from "preact/hooks";
-import { useLoaded } from "../../shared/load.ts";
+import { useBack, useLoaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
 import * as calls from "../calls.ts";
 
@@ -62,6 +62,7 @@ export function useHistory(repo: string, branch: string, head: string | null): H
     if (failed?.again === "older") void older();
     else setTurn((n) => n + 1);
   };
+  useBack(failed?.error, again);
   return { of: { repo, branch }, ...read, error: failed?.error ?? null, older, again };
 }
 

@@ -1,6 +1,7 @@
 // What others do to the open file: each head of its branch that is told is looked at once, as soon as that is possible.
 import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
+import { isAway } from "../../shared/text.ts";
 import { hasStatus, onReach } from "../api.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
@@ -21,8 +22,13 @@ export class Following extends Reading {
   constructor(place: Place, key: DraftKey, owner: Owner) {
     super(place, key, owner);
     this.stopWaiting = onReach((reachable) => {
-      const { behind } = this.drawn;
-      if (reachable && hasStatus(behind, 0)) void this.look();
+      const { behind, phase, error } = this.drawn;
+      if (!reachable) return;
+      if (hasStatus(behind, 0)) void this.look();
+      else if (phase === "failed" && isAway(error)) {
+        this.set({ phase: "loading" });
+        void this.load();
+      }
     });
   }
 

@@ -4,7 +4,7 @@ import type { Loaded } from "../../shared/load.ts";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
-import type { Schemas } from "../api.ts";
+import { onReach, type Schemas } from "../api.ts";
 import { address, BASE, type Route } from "../route.ts";
 import { Crumbs } from "./crumbs.tsx";
 import { health } from "./health.ts";
@@ -78,7 +78,16 @@ function Health() {
     };
     look();
     const timer = setInterval(look, CHECK_MS);
-    return () => clearInterval(timer);
+    let away = false;
+    const stop = onReach((reachable) => {
+      if (!reachable) setMs(null);
+      else if (away) look();
+      away = !reachable;
+    });
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
   }, []);
   const words = ms ? t("healthy", { n: ms }) : t("unhealthy");
   if (ms === undefined) return <span class="health" />;

@@ -19,6 +19,10 @@ export async function noted<T>(part: Promise<T>): Promise<T> {
 
 /** A part of the page that did not come. */
 class NoPart extends Failure {
+  // An answer may well be that it is not there.
+  override get isAway(): boolean {
+    return false;
+  }
   override get words(): string {
     return t("noPart");
   }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useBack } from "../../shared/load.ts";
 import { wordsOf } from "../../shared/text.ts";
-import { Failure, onReach } from "../api.ts";
+import { hasStatus } from "../api.ts";
 import { type Present, under } from "./plan.ts";
 import { look, type Target } from "./send.ts";
 import type { Picked } from "./walk.ts";
@@ -34,13 +35,11 @@ export function usePresent(target: Target, files: Picked[], folder: string, turn
       clearTimeout(timer);
     };
   }, [folder, turn, turns]);
-  const status = failed instanceof Failure ? failed.status : null;
-  // As soon as the service answers again, whoever asked it.
-  useEffect(() => (status === 0 ? onReach((reachable) => reachable && again()) : undefined), [status]);
+  useBack(failed, again);
   return {
     present,
     failed: failed === null ? "" : wordsOf(failed),
     /** Absent where another answer is not to be had. */
-    again: status === 400 ? undefined : again,
+    again: hasStatus(failed, 400) ? undefined : again,
   };
 }

@@ -1,5 +1,6 @@
 // The folders of a state: fetched when they are opened, and kept until the state is another.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useBack } from "../../../shared/load.ts";
 import { hasStatus, query, read, type Schemas, statePath } from "../../api.ts";
 import * as calls from "../../calls.ts";
 
@@ -117,13 +118,10 @@ export function useTree({ repo, branch, at, head }: StateAt, reveal: string | un
   };
   const rows = useMemo(() => flatten(folders, open), [folders, open]);
   const failed = [...open].find((path) => folders.get(path)?.error);
-  return {
-    rows,
-    error: failed === undefined ? null : folders.get(failed)?.error,
-    bare: !folders.get("")?.folder,
-    toggle,
-    again: () => setTurn((n) => n + 1),
-  };
+  const error = failed === undefined ? null : folders.get(failed)?.error;
+  const again = () => setTurn((n) => n + 1);
+  useBack(error, again);
+  return { rows, error, bare: !folders.get("")?.folder, toggle, again };
 }
 
 function flatten(folders: Folders, open: ReadonlySet<string>): Row[] {
