@@ -6,17 +6,16 @@ import { Coming } from "../shared/parts.tsx";
 import { t, when } from "../shared/text.ts";
 import { hasStatus, type Schemas } from "./api.ts";
 import { ChangeView, Gone } from "./branch/change.tsx";
-import { Edge } from "./branch/edge.tsx";
 import { useActs } from "./branch/entry/acts.tsx";
 import { Files } from "./branch/files.tsx";
-import { type Change, type HistoryState, useChange, useHistory } from "./branch/history-state.ts";
+import { type Change, useChange, useHistory } from "./branch/history-state.ts";
 import { Kept } from "./branch/kept.tsx";
 import { useChangeKeys } from "./branch/keys.ts";
 import { File, fetchFile } from "./branch/lazy-file.tsx";
 import { NoBranch, NoSuch } from "./branch/no-branch.tsx";
 import { Overview, OverviewThen } from "./branch/overview.tsx";
 import { Rollback } from "./branch/rollback.tsx";
-import { Timeline } from "./branch/timeline.tsx";
+import { HistoryPane } from "./branch/timeline.tsx";
 import { address, go, type Route } from "./route.ts";
 import { type Uploads, useDrop } from "./upload.tsx";
 
@@ -183,7 +182,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
           <Overview repo={repo} branch={known} onUpload={able ? drop.choose : undefined} />
         )}
       </main>
-      <HistoryPane route={route} history={history} onRollback={goBack} />
+      <HistoryPane route={route} head={head} path={path} history={history} onRollback={goBack} />
       <Tabs pane={pane} setPane={setPane} open={change ?? path?.split("/").at(-1) ?? t("overview")} />
       {drop.over}
       {sheet}
@@ -234,38 +233,6 @@ function Then({ route, snapshot, onRollback }: ThenProps) {
         {t("toNow")}
       </a>
     </div>
-  );
-}
-
-interface HistoryPaneProps {
-  route: Route;
-  history: HistoryState;
-  onRollback: ((change: Change) => void) | undefined;
-}
-
-function HistoryPane({ route, history, onRollback }: HistoryPaneProps) {
-  // What is looked at, or the last change.
-  const from = route.change ?? route.at ?? history.list?.[0]?.version;
-  const compare = {
-    screen: "compare",
-    repo: route.repo,
-    branch: route.branch!,
-    ...(from ? { from } : {}),
-  } as const;
-  return (
-    <aside class="right" aria-label={t("history")}>
-      <Edge pane="history" name="history" />
-      <div class="bar">
-        <h2>{t("history")}</h2>
-        <span class="grow" />
-        {from && (
-          <a class="quiet" title={t("compare")} aria-label={t("compare")} href={address(compare)}>
-            <Icon of="compare" />
-          </a>
-        )}
-      </div>
-      <Timeline route={route} history={history} onRollback={onRollback} />
-    </aside>
   );
 }
 

@@ -42,6 +42,28 @@ export type History = Schemas["Snapshot"][];
 export const history = (repo: string, branch: string, before?: string, signal?: Signal, limit = 100) =>
   get<History>(`${branchPath(repo, branch)}/history${query({ limit, before })}`, signal);
 
+/** What changed one file, newest first. */
+export interface FileHistory {
+  list: History;
+  /** The version that the next page begins after; null after the last. */
+  next: string | null;
+}
+
+/** A page of what changed a file. It may have few of them, even none, and yet not be the last. */
+export async function fileHistory(
+  repo: string,
+  branch: string,
+  path: string,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<FileHistory> {
+  const asked = query({ path, limit: 100, before });
+  const answer = await send(`${branchPath(repo, branch)}/history${asked}`, { signal });
+  const link = /<([^>]+)>; *rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1];
+  const next = link ? new URL(link, location.origin).searchParams.get("before") : null;
+  return { list: await answer.json(), next };
+}
+
 /** What differs between two states; each is a version or the branch itself. */
 export const difference = (repo: string, branch: string, from: string, to: string, signal?: Signal) =>
   get<Schemas["Difference"][]>(`${branchPath(repo, branch)}/diff${query({ from, to })}`, signal);

@@ -75,6 +75,36 @@ export default [
     await page.getByText("There is no v0500 in this branch").waitFor();
   }],
 
+  ["the changes of the open file alone are listed, and stay so while they are looked at", async (world) => {
+    const repo = await newProject(world.admin, "far/alone", { "a.txt": "0\n", "b.txt": "0\n" });
+    await more(world, repo, 1, 110);
+    await put(world, repo, "b.txt", "1\n");
+    await put(world, repo, "a.txt", "last\n");
+    const person = await world.at(at(repo, "path=b.txt"));
+    const { page } = person;
+    await page.getByLabel("This file only").check();
+    const versions = () => page.locator(".moment .version").allInnerTexts();
+    await soon(versions, ["v0112", "v0001"]);
+    same(await person.accessibility(), []);
+    await person.shot("history of a file");
+    await moment(page, "v0112").locator("a").click();
+    await page.getByText("v0112 → v0113").waitFor();
+    same(await versions(), ["v0112", "v0001"]);
+    await moment(page, "v0001").locator("a").click();
+    await page.getByText("v0001 → v0002").waitFor();
+    await page.locator(".changes .current", { hasText: "b.txt" }).waitFor();
+    await page.locator(".moment.now a").click();
+    await put(world, repo, "b.txt", "2\n");
+    await soon(versions, ["v0114", "v0112", "v0001"]);
+    await page.getByRole("treeitem", { name: "a.txt" }).click();
+    await moment(page, "v0113").waitFor();
+    await page.getByRole("button", { name: "Older changes" }).click();
+    await moment(page, "v0001").waitFor();
+    same((await versions()).includes("v0112"), false);
+    await page.getByLabel("This file only").uncheck();
+    await moment(page, "v0112").waitFor();
+  }],
+
   ["older changes that cannot be read are told, and come when they are asked for again", async (world) => {
     const repo = await old(world, "far/older");
     const person = await world.at(at(repo, "path=a.txt"));

@@ -29,7 +29,7 @@ const roles = [
   { role: "EDITOR__ROOT", [GROUP]: write, [PUBLIC]: write, root: true },
 ];
 
-const history = (right) => ["Compare two states", "Now", "1 file", ...(right === write ? ["Go back to before this: 1 file"] : [])];
+const history = (right, query) => ["Compare two states", ...(query.includes("path=") ? ["This file only"] : []), "Now", "1 file", ...(right === write ? ["Go back to before this: 1 file"] : [])];
 
 /** The screens of a project: what their address says beside it, and what they show to who reads, and who writes. */
 const ofProject = [
@@ -65,7 +65,7 @@ async function inProject(person, repo, right, manages) {
   const { page } = person;
   for (const [query, shown] of ofProject) {
     await person.go(`/site-builder/files/${repo}?branch=main${query}`);
-    await soon(() => controls(page, SCREEN), right === none ? ["Try again"] : [...shown[right], ...history(right)]);
+    await soon(() => controls(page, SCREEN), right === none ? ["Try again"] : [...shown[right], ...history(right, query)]);
   }
   await person.go(`/site-builder/compare/${repo}?branch=main&from=v0001&path=a.txt`);
   await soon(() => controls(page, SCREEN), right === none ? ["Try again"] : ["From", "Swap the two", "To", "Close", "a.txt"]);

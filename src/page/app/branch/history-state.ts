@@ -1,6 +1,6 @@
 // The history as people think of it: changes, newest first. A snapshot holds the state from right before its
 // change, so the state after it is that of the next snapshot, or the branch itself.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useBack, useLoaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
 import * as calls from "../calls.ts";
@@ -64,6 +64,52 @@ export function useHistory(repo: string, branch: string, head: string | null): H
   };
   useBack(failed?.error, again);
   return { of: { repo, branch }, ...read, error: failed?.error ?? null, older, again };
+}
+
+/** The changes of one file; without a path nothing is asked for. */
+export function useFileHistory(
+  repo: string,
+  branch: string,
+  head: string,
+  path: string | undefined,
+): HistoryState {
+  /** What has been asked for beside the first page: where each page begins. */
+  const [read, setRead] = useState<calls.FileHistory | null>(null);
+  const asked = useLoaded([repo, branch, path], (signal) =>
+    path ? calls.fileHistory(repo, branch, path, undefined, signal) : null,
+  );
+  const [failed, fail] = useState<unknown>(null);
+  // What is there stays until the list of another head has come.
+  const known = useRef(head);
+  useEffect(() => {
+    if (known.current !== head) asked.again();
+    known.current = head;
+  }, [head]);
+  useEffect(() => {
+    setRead(asked.value);
+    fail(null);
+  }, [asked.value]);
+  const older = async () => {
+    if (!path || !read?.next) return;
+    try {
+      const page = await calls.fileHistory(repo, branch, path, read.next, new AbortController().signal);
+      // Unless the list has become another meanwhile.
+      setRead((was) => (was === read ? { list: [...read.list, ...page.list], next: page.next } : was));
+      fail(null);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const of = { repo, branch };
+  const again = failed ? () => void older() : asked.again;
+  return {
+    of,
+    list: read?.list ?? null,
+    whole: read?.next === null,
+    error: failed ?? asked.error,
+    older,
+    again,
+  };
 }
 
 /** A new first page, with what was read of older ones behind it where the two meet. */

@@ -3,7 +3,8 @@ import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Behind, Coming, Path, Who } from "../../shared/parts.tsx";
 import { ago, day, number, t, time, when, wordsOf } from "../../shared/text.ts";
 import { address, go, type Route } from "../route.ts";
-import { type Change, doneBy, type HistoryState, nameOf } from "./history-state.ts";
+import { Edge } from "./edge.tsx";
+import { type Change, doneBy, type HistoryState, nameOf, useFileHistory } from "./history-state.ts";
 
 /** As far back as the row of what is shown is looked for. */
 const SOUGHT_MAX = 1000;
@@ -11,6 +12,8 @@ const SOUGHT_MAX = 1000;
 interface TimelineProps {
   route: Route;
   history: HistoryState;
+  /** The file whose changes alone these are. */
+  of?: string | undefined;
   /** Absent where the caller may not go back. */
   onRollback?: ((change: Change) => void) | undefined;
 }
@@ -74,10 +77,12 @@ function useRows(version: string | undefined) {
 /** Stands for the branch as it is now. */
 const NOW = "";
 
-export function Timeline({ route, history, onRollback }: TimelineProps) {
+function Timeline({ route, history, of, onRollback }: TimelineProps) {
   const { list } = history;
   const shown = route.change ?? route.at;
-  const box = useSight(history, shown);
+  const isHere = history.list?.some((one) => one.version === shown);
+  // What changed other files is nowhere among those of one.
+  const box = useSight(history, of && !isHere ? undefined : shown);
   const { row, setRow, onKeyDown } = useRows(shown);
   if (!list) return <Coming of={history} />;
   // One that is not among them is not there to come to.
@@ -115,6 +120,7 @@ export function Timeline({ route, history, onRollback }: TimelineProps) {
                   change={change}
                   route={route}
                   list={list}
+                  of={of}
                   tabIndex={stop === change.version ? 0 : -1}
                   onFocus={() => setRow(change.version)}
                   onRollback={onRollback}
@@ -123,7 +129,7 @@ export function Timeline({ route, history, onRollback }: TimelineProps) {
             </ol>
           </section>
         ))}
-        {history.whole ? (
+        {history.whole && of ? null : history.whole ? (
           <p class="moment first">
             <span class="still">
               <span class="dot" />
@@ -157,7 +163,7 @@ function compareWith(route: Route, change: Change, list: Change[]): void {
   go({ screen: "compare", repo: route.repo, branch: route.branch!, from, ...(to ? { to } : {}) });
 }
 
-function Moment({ change, route, list, tabIndex, onFocus, onRollback }: MomentProps) {
+function Moment({ change, route, list, of, tabIndex, onFocus, onRollback }: MomentProps) {
   const current = route.change === change.version || route.at === change.version;
   const { repo, branch } = route;
   const to = { screen: "files", repo, branch: branch!, change: change.version } as const;
@@ -166,10 +172,10 @@ function Moment({ change, route, list, tabIndex, onFocus, onRollback }: MomentPr
     <li class={`moment ${change.operation}${current ? " current" : ""}`} onFocusCapture={onFocus}>
       <a
         tabIndex={tabIndex}
-        href={address(change.path ? { ...to, path: change.path } : to)}
+        href={address({ ...to, path: of ?? change.path ?? "" })}
         aria-current={current ? "true" : undefined}
         onClick={(event) => {
-          if (!event.shiftKey || !route.change || route.change === change.version) return;
+          if (of || !event.shiftKey || !route.change || route.change === change.version) return;
           event.preventDefault();
           compareWith(route, change, list);
         }}
@@ -234,5 +240,47 @@ function Counts({ change }: { change: Change }) {
         {number(added + modified + deleted)}
       </span>
     </>
+  );
+}
+
+interface HistoryPaneProps extends TimelineProps {
+  head: string;
+  /** The file that is open. */
+  path: string | undefined;
+}
+
+export function HistoryPane({ route, head, path, history, onRollback }: HistoryPaneProps) {
+  const { repo } = route;
+  const branch = route.branch!;
+  const [alone, setAlone] = useState(false);
+  const of = alone ? path : undefined;
+  const ofFile = useFileHistory(repo, branch, head, of);
+  // What is looked at, or the last change.
+  const from = route.change ?? route.at ?? history.list?.[0]?.version;
+  return (
+    <aside class="right" aria-label={t("history")}>
+      <Edge pane="history" name="history" />
+      <div class="bar">
+        <h2>{t("history")}</h2>
+        <span class="grow" />
+        {from && (
+          <a
+            class="quiet"
+            title={t("compare")}
+            aria-label={t("compare")}
+            href={address({ screen: "compare", repo, branch, from })}
+          >
+            <Icon of="compare" />
+          </a>
+        )}
+      </div>
+      {path && (
+        <label class="switch">
+          <input type="checkbox" checked={alone} onChange={() => setAlone(!alone)} />
+          {t("onlyThisFile")}
+        </label>
+      )}
+      <Timeline route={route} history={of ? ofFile : history} of={of} onRollback={onRollback} />
+    </aside>
   );
 }

@@ -3,6 +3,7 @@ export const history = {
   history: "History",
   present: "The branch as clients see it",
   initial: "Branch created",
+  onlyThisFile: "This file only",
   older: "Older changes",
   imported: "Import",
   rolledBack: "Rollback",

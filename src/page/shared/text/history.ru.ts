@@ -5,6 +5,7 @@ export const history: Translation<typeof english, Russian> = {
   history: "История",
   present: "Ветка, какой её видят клиенты",
   initial: "Ветка создана",
+  onlyThisFile: "Только этот файл",
   older: "Более старые изменения",
   imported: "Импорт",
   rolledBack: "Откат",
