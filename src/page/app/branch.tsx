@@ -14,10 +14,16 @@ import { useChangeKeys } from "./branch/keys.ts";
 import { File, fetchFile } from "./branch/lazy-file.tsx";
 import { NoBranch, NoSuch } from "./branch/no-branch.tsx";
 import { Overview, OverviewThen } from "./branch/overview.tsx";
-import { Rollback } from "./branch/rollback.tsx";
+import type { RollbackProps } from "./branch/rollback.tsx";
 import { HistoryPane } from "./branch/timeline.tsx";
+import { lazyDialog } from "./frame/lazy.tsx";
 import { address, go, type Route } from "./route.ts";
 import { type Uploads, useDrop } from "./upload.tsx";
+
+const Rollback = lazyDialog<RollbackProps>(
+  () => import("./branch/rollback.tsx").then((part) => part.Rollback),
+  ({ change }) => t("rollbackTitle", { when: when(change.created_at) }),
+);
 
 interface ScreenProps {
   session: Schemas["Session"];

@@ -7,7 +7,6 @@ import { type Key, t } from "../shared/text.ts";
 import type { Schemas } from "./api.ts";
 import { BranchScreen } from "./branch.tsx";
 import * as calls from "./calls.ts";
-import { CompareScreen } from "./compare.tsx";
 import { type Command, Finder } from "./finder/finder.tsx";
 import { TopBar } from "./frame/bar.tsx";
 import { useBranchEvents } from "./frame/events.ts";
@@ -20,11 +19,12 @@ import { useSession } from "./frame/session.ts";
 import { LoginDialog, LoginScreen, UnknownScreen } from "./login.tsx";
 import { ProjectsScreen } from "./projects.tsx";
 import { go, type Route, useRoute } from "./route.ts";
-import { TokensScreen } from "./tokens.tsx";
 import { OpenUpload, type Upload } from "./upload/open.tsx";
 
 const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.AccountsScreen), asScreen);
+const CompareScreen = lazy(() => import("./compare.tsx").then((part) => part.CompareScreen), asScreen);
 const DeletedScreen = lazy(() => import("./deleted.tsx").then((part) => part.DeletedScreen), asScreen);
+const TokensScreen = lazy(() => import("./tokens.tsx").then((part) => part.TokensScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
 
 function title(route: Route): string {

@@ -15,7 +15,7 @@ import { Changes } from "./difference/changes.tsx";
 import { Sides } from "./difference.tsx";
 import { type Change, nameOf } from "./history-state.ts";
 
-interface RollbackProps {
+export interface RollbackProps {
   repo: string;
   branch: string;
   change: Change;
