@@ -122,6 +122,12 @@ pub const CHECKS_STEPS_MAX: f64 = 3e8;
 pub const CHECK_STEPS: f64 = 500.0;
 /// Longest time for all checks of a change, without reading what they check, in seconds.
 pub const CHECKS_S_MAX: i64 = 20;
+/// How deep a YAML file may be nested: as deep as its parser lets brackets be, and a level more. In lines it would let
+/// nesting grow, at some 150 bytes for each two of the file.
+pub const YAML_DEPTH_MAX: usize = 256;
+/// Most words and signs of a YAML file that its parser reads before it tells of the first, in which some 45 MB are
+/// kept meanwhile: those of a list or an object in brackets, of some 1.5 MB as it is usual.
+pub const YAML_PARTS_AHEAD_MAX: usize = 250_000;
 /// Longest directive of a YAML file, in bytes: what it stands for is copied wherever it is used.
 pub const YAML_DIRECTIVE_BYTES_MAX: usize = 1024;
 /// Most regular expressions in a schema, each counted as often as it is there.

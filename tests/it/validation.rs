@@ -301,6 +301,43 @@ fn a_file_that_is_too_large_to_be_checked_is_refused() {
 }
 
 #[test]
+fn yaml_that_is_nested_or_in_brackets_without_end_is_refused_from_its_beginning() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "before.yaml", ": ".repeat(4 << 20));
+    let rules = json!([{ "patterns": ["*.yaml"], "check": "yaml" }]);
+    set(&project, &rules).expect_status(200);
+    let deep = "nested more than 256 deep";
+    let broken =
+        json!([{ "path": "before.yaml", "line": 1, "column": 513, "rule": 1, "message": deep }]);
+    let list = project.on("main", "/validation");
+    project.user.get(&list).assert_json(200, &broken);
+    let save = |content: String| {
+        let target = project.file("main", "a.yaml");
+        project.user.put(&target, content.as_bytes())
+    };
+    let refused = |content: String, place: &str, reason: &str| {
+        let message = one(&format!("a.yaml:{place}: rule 1 (yaml): {reason}"));
+        save(content).assert_error(400, &message);
+    };
+    save("- ".repeat(256) + "a").expect_status(201);
+    save("[".repeat(255) + &"]".repeat(255)).expect_status(200);
+    for open in ["- ", "? ", ": "] {
+        refused(open.repeat(257) + "a", "1:513", deep);
+        refused(open.repeat(4 << 20), "1:513", deep);
+    }
+    save("- [".to_owned() + &"0,".repeat(120_000) + "]").expect_status(200);
+    let many = "a list or an object in brackets has more than 250000 words and signs: write it with a line for \
+                each entry";
+    for entry in ["0,", "[],", "a: b,", "*a ", "'' "] {
+        refused(format!("- [{}]", entry.repeat(1 << 20)), "1:3", many);
+    }
+    // What is written in lines may be long.
+    save("- a: 'b'\n".repeat(200_000)).expect_status(200);
+    save("a: |\n".to_owned() + &"  [0, 1, 2]\n".repeat(300_000)).expect_status(200);
+}
+
+#[test]
 fn what_breaks_rules_is_listed_by_pages() {
     let daemon = Daemon::start();
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");

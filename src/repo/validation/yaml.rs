@@ -1,26 +1,35 @@
 //! YAML: whether a text is it, and its documents as JSON values. Aliases are not expanded.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::rc::Rc;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
+use saphyr_parser::{Event, Input, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
 use super::text::{Fault, Place};
-use crate::base::limits::{SCHEMA_DEPTH_MAX, YAML_DIRECTIVE_BYTES_MAX};
+use crate::base::limits::{
+    SCHEMA_DEPTH_MAX, YAML_DEPTH_MAX, YAML_DIRECTIVE_BYTES_MAX, YAML_PARTS_AHEAD_MAX,
+};
 
 /// Where a text begins.
 const START: Place = Place { line: 1, column: 1 };
+/// How many characters the parser looks ahead for a part of a text, such as a word or a bracket.
+const PART_LOOKAHEAD: usize = 4;
 
 /// Refuses what is not YAML: that a mapping has a key twice, too.
 ///
 /// # Limits
-/// [`YAML_DIRECTIVE_BYTES_MAX`].
+/// [`YAML_DEPTH_MAX`], [`YAML_PARTS_AHEAD_MAX`], [`YAML_DIRECTIVE_BYTES_MAX`].
 pub(super) fn check(text: &str) -> Result<(), Fault> {
     let mut open: Vec<Option<Keys<'_>>> = Vec::new();
     for event in events(text)? {
-        let (event, span) = event.map_err(|error| unread(&error))?;
+        let (event, span) = event?;
         match event {
+            Event::SequenceStart(..) | Event::MappingStart(..) if open.len() == YAML_DEPTH_MAX => {
+                return Err(too_deep(place_at(&span), YAML_DEPTH_MAX));
+            }
             Event::SequenceStart(..) => open.push(None),
             Event::MappingStart(..) => open.push(Some(Keys::default())),
             Event::Scalar(text, style, _, tag) => {
@@ -79,8 +88,92 @@ fn turn(open: &mut [Option<Keys<'_>>]) {
     }
 }
 
+/// What a text consists of, one after the other.
+struct Events<'t> {
+    parser: Parser<'t, Metered<'t>>,
+    ahead_left: Rc<Cell<usize>>,
+}
+
+impl<'t> Iterator for Events<'t> {
+    type Item = Result<(Event<'t>, Span), Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.ahead_left.set(YAML_PARTS_AHEAD_MAX);
+        let event = self.parser.next_event()?;
+        if self.ahead_left.get() == 0 {
+            let place = match &event {
+                Ok((_, span)) => place_at(span),
+                Err(error) => place_of(error),
+            };
+            let reason = format!(
+                "a list or an object in brackets has more than {YAML_PARTS_AHEAD_MAX} words and signs: write it \
+                 with a line for each entry"
+            );
+            return Some(Err(Fault::at(place, reason)));
+        }
+        Some(event.map_err(|error| unread(&error)))
+    }
+}
+
+/// A text that ends when too much of it is read for one event. What stands in brackets may be a key as a whole, so
+/// the parser reads all of it before it tells where it begins, and keeps each part as some 170 bytes.
+struct Metered<'t> {
+    text: StrInput<'t>,
+    ahead_left: Rc<Cell<usize>>,
+}
+
+impl Input for Metered<'_> {
+    fn lookahead(&mut self, count: usize) {
+        // The parser looks so far ahead at the beginning of each part, and of some lines within one.
+        if count == PART_LOOKAHEAD {
+            let left = self.ahead_left.get().saturating_sub(1);
+            self.ahead_left.set(left);
+            if left == 0 {
+                self.text = StrInput::new("");
+            }
+        }
+        self.text.lookahead(count);
+    }
+
+    fn buflen(&self) -> usize {
+        self.text.buflen()
+    }
+
+    fn bufmaxlen(&self) -> usize {
+        self.text.bufmaxlen()
+    }
+
+    fn raw_read_ch(&mut self) -> char {
+        self.text.raw_read_ch()
+    }
+
+    fn raw_read_non_breakz_ch(&mut self) -> Option<char> {
+        self.text.raw_read_non_breakz_ch()
+    }
+
+    fn skip(&mut self) {
+        self.text.skip();
+    }
+
+    fn skip_n(&mut self, count: usize) {
+        self.text.skip_n(count);
+    }
+
+    fn peek(&self) -> char {
+        self.text.peek()
+    }
+
+    fn peek_nth(&self, n: usize) -> char {
+        self.text.peek_nth(n)
+    }
+
+    fn peek_opt(&self) -> Option<char> {
+        self.text.peek_opt()
+    }
+}
+
 /// What a text consists of, if it has no control characters and no directive is too long.
-fn events(text: &str) -> Result<Parser<'_, StrInput<'_>>, Fault> {
+fn events(text: &str) -> Result<Events<'_>, Fault> {
     let is_long = |line: &str| {
         line.len() > YAML_DIRECTIVE_BYTES_MAX
             && line.trim_start_matches('\u{feff}').starts_with('%')
@@ -95,7 +188,15 @@ fn events(text: &str) -> Result<Parser<'_, StrInput<'_>>, Fault> {
     if let Some(offset) = text.find(is_control) {
         return Err(Fault::in_text(text, offset, "a control character"));
     }
-    Ok(Parser::new_from_str(text))
+    let ahead_left = Rc::new(Cell::new(YAML_PARTS_AHEAD_MAX));
+    let text = Metered {
+        text: StrInput::new(text),
+        ahead_left: Rc::clone(&ahead_left),
+    };
+    Ok(Events {
+        parser: Parser::new(text),
+        ahead_left,
+    })
 }
 
 /// The documents of a text as JSON values, by YAML's core schema; null where it has none, as all who read YAML take
@@ -148,7 +249,7 @@ enum Open {
 impl Reading {
     fn run(&mut self, text: &str) -> Result<(), Fault> {
         for event in events(text)? {
-            let (event, span) = event.map_err(|error| unread(&error))?;
+            let (event, span) = event?;
             self.take(event, &span)?;
         }
         Ok(())
@@ -194,8 +295,7 @@ impl Reading {
             return Err(Fault::at(place, "a key that is not a scalar"));
         }
         if self.open.len() == SCHEMA_DEPTH_MAX {
-            let reason = format!("nested more than {SCHEMA_DEPTH_MAX} deep");
-            return Err(Fault::at(place, reason));
+            return Err(too_deep(place, SCHEMA_DEPTH_MAX));
         }
         self.look(place);
         self.open.push(open);
@@ -281,6 +381,10 @@ fn twice(key: &str, span: &Span) -> Fault {
     Fault::at(place_at(span), format!("the key \"{key}\" is there twice"))
 }
 
+fn too_deep(place: Place, most: usize) -> Fault {
+    Fault::at(place, format!("nested more than {most} deep"))
+}
+
 fn place_at(span: &Span) -> Place {
     Place {
         line: span.start.line(),
@@ -288,12 +392,15 @@ fn place_at(span: &Span) -> Place {
     }
 }
 
-fn unread(error: &ScanError) -> Fault {
-    let place = Place {
+fn place_of(error: &ScanError) -> Place {
+    Place {
         line: error.marker().line(),
         column: error.marker().col() + 1,
-    };
-    Fault::at(place, error.info())
+    }
+}
+
+fn unread(error: &ScanError) -> Fault {
+    Fault::at(place_of(error), error.info())
 }
 
 #[cfg(test)]
