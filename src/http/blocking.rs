@@ -13,7 +13,9 @@ use super::admission::lanes::{Asker, Place, Room};
 use super::admission::{borrowed_permit, places};
 use super::error::Error;
 use super::settings::Limits;
-use crate::base::limits::{LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX};
+use crate::base::limits::{
+    LARGE_BATCHES_AT_ONCE_MAX, LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX,
+};
 use crate::base::may_block;
 
 /// How long a list waits for a place among the long ones.
@@ -115,6 +117,8 @@ pub(in crate::http) struct Threads {
     room_to_look: Semaphore,
     /// For what has a thread and makes a long list.
     room_to_list: Room,
+    /// For batches that take much memory and time.
+    room_for_large_batches: Room,
     longest_wait: Duration,
 }
 
@@ -126,6 +130,7 @@ impl Threads {
             room_to_read: Room::new(READ_THREADS_MAX.min(limits.threads_max)),
             room_to_look: places(READ_THREADS_MAX.min(limits.threads_max)),
             room_to_list: Room::new(LONG_LISTS_AT_ONCE_MAX),
+            room_for_large_batches: Room::of_one_each(LARGE_BATCHES_AT_ONCE_MAX),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
     }
@@ -142,6 +147,19 @@ impl Threads {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let _place = self.enter(&self.room, asker).await?;
+        may_block(work)
+    }
+
+    /// The same for a large batch, which waits for others alone.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub(in crate::http) async fn run_large_batch<T>(
+        &self,
+        asker: Asker,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let _place = self.enter(&self.room_for_large_batches, asker).await?;
         may_block(work)
     }
 

@@ -432,3 +432,25 @@ fn an_archive_that_is_cut_changes_nothing() {
     assert_untouched(&project);
     unpack(&project, "", &whole[..without_end + 512]).expect_status(200);
 }
+
+#[test]
+fn the_paths_of_a_batch_name_so_many_folders() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let create = |path: String| json!({ "action": "create", "file_path": path, "content": "" });
+    // As deep as a path may be, each in folders of its own.
+    let deep = |number: usize| vec![number.to_string(); 64].join("/");
+    let many: Vec<_> = (0..1588).map(|number| create(deep(number))).collect();
+    let refused = "the paths of a batch name at most 100000 folders: save them in several batches";
+    actions(&project, &json!(many)).assert_error(400, refused);
+    let moved = json!({ "action": "move", "file_path": "b.xml", "previous_path": "a.xml" });
+    let with_others: Vec<_> = many.iter().cloned().chain([moved]).collect();
+    actions(&project, &json!(with_others)).assert_error(400, refused);
+    assert_untouched(&project);
+    // Ten thousand files ten folders deep, as they are usual.
+    let usual = (0..10_000).map(|number| {
+        let folder = format!("src/main/java/com/acme/shop/orders/{}", number / 100);
+        create(format!("{folder}/{}/impl/{number}.xml", number / 10 % 10))
+    });
+    actions(&project, &usual.collect()).expect_status(200);
+}

@@ -49,6 +49,8 @@ pub(in crate::http) async fn respond(
         route => route,
     };
     let takes_long = takes_long(&context, &route, &payload).await?;
+    let is_large_batch = matches!(route, Route::Branch(_, branch_route::Route::Batch))
+        && payload.bytes() > INLINE_BYTES_MAX as u64;
     let threads = &context.service.threads;
     let _place = if route.hashes() {
         let caller = threads.look(|| context.caller()).await?;
@@ -63,7 +65,11 @@ pub(in crate::http) async fn respond(
         return Ok(place.run(act).await?.in_turns(place));
     }
     let asker = context.found_asker(route.is_watched()).await?;
-    let reply = threads.run(asker, act).await?;
+    let reply = if is_large_batch {
+        threads.run_large_batch(asker, act).await?
+    } else {
+        threads.run(asker, act).await?
+    };
     if reply.is_made_while_sent() {
         let place = long_place(&context).await?;
         return Ok(reply.in_turns(place));

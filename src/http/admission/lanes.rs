@@ -42,7 +42,16 @@ impl Room {
     /// One who asks takes [`LANE_QUARTERS`] quarters of it at most, together with those who share one of the
     /// [`LANES`] with it by chance.
     pub(in crate::http) fn new(most: u64) -> Self {
-        let of_lane = most.saturating_mul(LANE_QUARTERS).div_ceil(4);
+        Self::with_lanes(most, most.saturating_mul(LANE_QUARTERS).div_ceil(4))
+    }
+
+    /// Room for so many, in which one who asks takes one place, together with those who share one of the [`LANES`]
+    /// with it by chance.
+    pub(in crate::http) fn of_one_each(most: u64) -> Self {
+        Self::with_lanes(most, 1)
+    }
+
+    fn with_lanes(most: u64, of_lane: u64) -> Self {
         Self {
             places: places(most),
             lanes: std::array::from_fn(|_| places(of_lane)),
@@ -81,6 +90,19 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+
+    #[test]
+    fn who_has_the_one_place_that_each_may_have_leaves_the_others() {
+        let room = Room::of_one_each(2);
+        let first = room.try_enter(Asker::Session(1)).unwrap();
+        assert!(room.try_enter(Asker::Session(1)).is_none());
+        // One of them has another lane.
+        let mut others = (2..100).map(Asker::Session);
+        let second = others.find_map(|other| room.try_enter(other)).unwrap();
+        assert!((100..200).all(|other| room.try_enter(Asker::Session(other)).is_none()));
+        drop((first, second));
+        assert!(room.try_enter(Asker::Session(1)).is_some());
+    }
 
     #[test]
     fn a_crowd_of_one_waits_for_itself_and_others_do_not() {

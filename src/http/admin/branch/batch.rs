@@ -1,7 +1,7 @@
 //! `POST …/batch`: several changes as one save, as JSON in the shape of GitLab's commits API or as many
 //! files in one body.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use base64::Engine as _;
@@ -18,7 +18,7 @@ use super::state::{StateJson, digest_after_change, told_digest};
 use crate::access;
 use crate::access::{Caller, Uploads};
 use crate::base::file_path::FilePath;
-use crate::base::limits::BATCH_ACTIONS_MAX;
+use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_FOLDERS_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
@@ -181,6 +181,7 @@ fn save(
     message: Option<Message>,
 ) -> Result<Reply, Error> {
     let branch = params::branch(&at.branch)?;
+    check_folders(actions.iter().filter_map(BatchAction::puts))?;
     let project = writer(context, caller, &at.project, access::Right::Write)?;
     // A batch that removes needs the right to remove, too.
     if actions
@@ -223,6 +224,30 @@ fn save(
         Some(digest) => reply.with(ETAG, ETag::of_commit(digest.commit_id()).header()),
         None => reply,
     })
+}
+
+/// Refuses paths that name too many folders, each counted once: a few MB of paths would have the store make
+/// hundreds of thousands.
+///
+/// # Limits
+/// [`BATCH_FOLDERS_MAX`].
+fn check_folders<'p>(paths: impl Iterator<Item = &'p FilePath>) -> Result<(), Error> {
+    let mut folders = HashSet::new();
+    for path in paths {
+        let mut here = path.as_str();
+        // With a folder all that are above it were counted.
+        while let Some((above, _)) = here.rsplit_once('/')
+            && folders.insert(above)
+        {
+            here = above;
+        }
+        if folders.len() > BATCH_FOLDERS_MAX {
+            return Err(Error::Malformed(format!(
+                "the paths of a batch name at most {BATCH_FOLDERS_MAX} folders: save them in several batches"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl ActionJson {
