@@ -57,6 +57,9 @@ pub const BATCH_FOLDERS_MAX: usize = 100_000;
 pub const LARGE_BATCHES_AT_ONCE_MAX: u64 = 2;
 /// What an opened zip takes in memory for each of its entries, in bytes, beside their contents.
 pub const ZIP_ENTRY_BYTES: u64 = 1024;
+/// Bytes of a form that are read until the head of a part has come: as much as the head of a request, and what the
+/// last piece has more of.
+pub const FORM_HEAD_BYTES_MAX: usize = 128 << 10;
 /// Largest file, on either side, of which a text diff is made, in bytes.
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
 /// Longest time spent on the text diff of one file, in milliseconds; then it is told more coarsely.

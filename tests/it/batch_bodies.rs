@@ -314,3 +314,24 @@ fn a_second_end_of_a_zip_hides_no_entries() {
     let told = send(&project, "", ZIP, &body).assert_refused(400);
     assert!(told.starts_with("malformed archive: "), "{told}");
 }
+
+#[test]
+fn the_head_of_a_part_of_a_form_is_short() {
+    let daemon = Daemon::start();
+    let project = project(&daemon);
+    let head = "------b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.xml\"\r\n";
+    let with = |line: &str| format!("{head}X: {line}\r\n\r\n<a/>\r\n------b--\r\n");
+    send(&project, "", FORM, with(&"x".repeat(60_000)).as_bytes()).expect_status(200);
+    let refused = "malformed form: the head of a part is longer than 131072 bytes";
+    let long = "x".repeat(10 << 20);
+    for body in [with(&long), long.clone() + &with("x")] {
+        send(&project, "", FORM, body.as_bytes()).assert_error(400, refused);
+    }
+    // What a part contains may be long.
+    let large = form(&[("b.xml", long.as_bytes()), ("c.xml", b"<c/>")]);
+    send(&project, "", FORM, &large).expect_status(200);
+    project
+        .user
+        .get(&project.file("main", "b.xml"))
+        .assert_bytes(200, long.as_bytes());
+}

@@ -1,6 +1,7 @@
 //! The files of a form (`multipart/form-data`, RFC 7578), as browsers send them.
 
-use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -8,11 +9,17 @@ use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 use multer::Multipart;
 
+use crate::base::limits::FORM_HEAD_BYTES_MAX;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
 /// What is looked at before others have their turn.
 const PIECE_BYTES: usize = 64 << 10;
+
+/// Why a form is read no further.
+#[derive(Debug, thiserror::Error)]
+#[error("malformed form: the head of a part is longer than {FORM_HEAD_BYTES_MAX} bytes")]
+struct LongHead;
 
 /// What stands between the parts of a form, if the body is one.
 pub(super) fn boundary(head: &Parts) -> Option<String> {
@@ -26,22 +33,47 @@ pub(super) fn boundary(head: &Parts) -> Option<String> {
 /// A form that is malformed or cut, and a field that is no file.
 ///
 /// # Limits
-/// One file more than [`Limits::batch_actions_max`] is read, so that it is refused.
+/// One file more than [`Limits::batch_actions_max`] is read, so that it is refused. [`FORM_HEAD_BYTES_MAX`].
 pub(super) async fn files(
     body: Bytes,
     boundary: String,
     limits: &Limits,
 ) -> Result<Vec<(String, Bytes)>, Error> {
-    let damaged = |error: multer::Error| Error::Malformed(format!("malformed form: {error}"));
+    let damaged = |error: multer::Error| match error {
+        multer::Error::StreamReadFailed(reason) => Error::Malformed(reason.to_string()),
+        error => Error::Malformed(format!("malformed form: {error}")),
+    };
+    // How much more may be read. With each piece the library looks for the end of a head from its beginning, or for
+    // that of what stands before the first part.
+    let left = Arc::new(AtomicUsize::new(0));
+    let of_pieces = Arc::clone(&left);
     // Of a stream that is always ready it would copy the whole body first.
-    let pieces = stream::unfold(body, |mut rest| async move {
-        tokio::task::yield_now().await;
-        let piece = rest.split_to(rest.len().min(PIECE_BYTES));
-        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), rest))
+    let pieces = stream::unfold(body, move |mut rest| {
+        let left = Arc::clone(&of_pieces);
+        async move {
+            tokio::task::yield_now().await;
+            let piece = rest.split_to(rest.len().min(PIECE_BYTES));
+            if piece.is_empty() {
+                return None;
+            }
+            let before = left.load(Ordering::Relaxed);
+            left.store(before.saturating_sub(piece.len()), Ordering::Relaxed);
+            let piece = if before == 0 {
+                Err(LongHead)
+            } else {
+                Ok(piece)
+            };
+            Some((piece, rest))
+        }
     });
     let mut form = Multipart::new(pieces, boundary);
     let mut files = Vec::new();
-    while let Some(field) = form.next_field().await.map_err(damaged)? {
+    loop {
+        left.store(FORM_HEAD_BYTES_MAX, Ordering::Relaxed);
+        let Some(field) = form.next_field().await.map_err(damaged)? else {
+            break;
+        };
+        left.store(usize::MAX, Ordering::Relaxed);
         let Some(name) = field.file_name() else {
             let name = field.name().unwrap_or_default();
             return Err(Error::Malformed(format!(
