@@ -29,7 +29,6 @@ use super::service::Service;
 use super::wire::connection_state::ConnectionState;
 use super::{admin, log, login, openapi, read, web};
 use crate::access::{Refusal, Refused};
-use crate::base::may_block;
 use crate::base::reads::Reads;
 
 /// A browser that has reached the service by https comes by https for the next year.
@@ -176,10 +175,13 @@ async fn dispatch(
         Target::OpenApi(_) => openapi::respond(&context, body),
         Target::Probe(route) => {
             body.refuse()?;
-            probe::respond(route, || {
-                let service = &context.service;
-                may_block(|| service.health.look(&service.gate))
-            })
+            let service = &context.service;
+            match route {
+                route::probe::Route::Live => Ok(probe::live()),
+                route::probe::Route::Ready => {
+                    probe::ready(&service.health.look_in_turn(&service.gate).await)
+                }
+            }
         }
         Target::Web(route) => {
             body.refuse()?;

@@ -2,6 +2,8 @@
 //! memory they have it take.
 
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
 #[path = "../service/client.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;

@@ -4,8 +4,12 @@ pub(in crate::http) mod probe;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::sync::Semaphore;
+
+use super::admission::borrowed_permit;
 use crate::access::{Gate, Writes};
 use crate::base::clock::told_of_skew;
+use crate::base::may_block;
 
 /// What is known of the service beside what it serves.
 #[derive(Debug)]
@@ -14,6 +18,7 @@ pub(in crate::http) struct Health {
     /// True if it was last found that the disk has little room.
     disk_low: AtomicBool,
     stopping: AtomicBool,
+    turns: Semaphore,
 }
 
 /// How the service is at one moment.
@@ -48,6 +53,7 @@ impl Health {
             disk_low_bytes,
             disk_low: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            turns: Semaphore::new(1),
         }
     }
 
@@ -74,6 +80,13 @@ impl Health {
             disk_low: self.is_low(free_bytes),
             stopping: self.stopping.load(Ordering::Relaxed),
         }
+    }
+
+    /// The same for one of many who ask at once, one after the other: a disk may be slow, and each of them would have a
+    /// thread meanwhile.
+    pub(in crate::http) async fn look_in_turn(&self, gate: &Gate) -> State {
+        let _turn = borrowed_permit(&self.turns).await;
+        may_block(|| self.look(gate))
     }
 
     fn is_low(&self, free_bytes: Option<u64>) -> bool {

@@ -17,7 +17,6 @@ use serde::Deserialize;
 
 use crate::access;
 use crate::access::{Refusal, Refused, Visit};
-use crate::base::may_block;
 use crate::http::admission::logins::LoginPlace;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::blocking;
@@ -124,8 +123,9 @@ fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error>
     let logins = &context.service.logins;
     let now_ms = context.service.clock.uptime_ms();
     let is_there = |from| ClientNetwork::of(from) == client;
+    // What is not in memory is read by who frees the other clients of this thread first.
     let has_session = || {
-        let session = may_block(|| context.gate().has_session_from(username, is_there));
+        let session = context.gate().has_session_from(username, is_there);
         session.unwrap_or(false)
     };
     match logins.wait_s(username, client, now_ms, has_session) {
@@ -153,8 +153,7 @@ fn too_many(
     retry_after_s: u64,
 ) -> Error {
     context.service.tallies.logins_throttled.up();
-    let account = may_block(|| context.gate().known_account(username));
-    let account = account.ok().flatten();
+    let account = context.gate().known_account(username).ok().flatten();
     let refusal = Refusal {
         account: account.map(|account| account.name().to_owned()),
         ..Refusal::new(reason)

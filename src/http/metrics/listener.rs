@@ -26,7 +26,6 @@ use crate::http::error::{ApiFlavor, Error};
 use crate::http::health::probe;
 use crate::http::reply::of_error::of_error;
 use crate::http::reply::{Reply, ReplyBody};
-use crate::http::route::probe::Route;
 use crate::http::service::Service;
 use crate::http::wire::client_stream::ClientStream;
 
@@ -109,8 +108,8 @@ impl MetricsServer {
             return Err(Error::method(&[Method::GET]));
         }
         match path {
-            "/livez" => probe::respond(Route::Live, || self.look()),
-            "/readyz" => probe::respond(Route::Ready, || self.look()),
+            "/livez" => Ok(probe::live()),
+            "/readyz" => probe::ready(&self.look()),
             _ => {
                 let text = may_block(|| exposition::text(&self.registry));
                 let text = Bytes::from(text);

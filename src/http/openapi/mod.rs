@@ -4,7 +4,7 @@
 //! No route may be missing in it, and it names none that is not there: the tests hold it against the
 //! route tables (contract section 8).
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use hyper::header::{CACHE_CONTROL, HeaderValue, VARY};
 use serde_json::{Value, json};
@@ -37,10 +37,7 @@ const PARTS: [&str; 13] = [
 ];
 
 /// The document as it is sent: plain, and compressed.
-static DOCUMENT: LazyLock<[Rendered; 2]> = LazyLock::new(|| {
-    [Coding::Identity, Coding::Gzip]
-        .map(|coding| json_reply::rendered(&document(), &[], Freshness::Moving, coding))
-});
+static DOCUMENT: OnceLock<[Rendered; 2]> = OnceLock::new();
 
 /// Answers with the document, or 304 to a client that has it. It says the same to everybody.
 pub(in crate::http) fn respond(
@@ -48,8 +45,10 @@ pub(in crate::http) fn respond(
     body: &RequestBody,
 ) -> Result<Reply, Error> {
     body.refuse()?;
-    // It is made once.
-    let [plain, compressed] = may_block(|| &*DOCUMENT);
+    // It is made once; who finds it takes no other thread's time for it.
+    let [plain, compressed] = DOCUMENT
+        .get()
+        .unwrap_or_else(|| may_block(|| DOCUMENT.get_or_init(made)));
     let document = match Coding::accepted(context.headers()) {
         Coding::Identity => plain,
         Coding::Gzip => compressed,
@@ -58,6 +57,11 @@ pub(in crate::http) fn respond(
         .reply(context.headers())
         .with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
         .with(VARY, HeaderValue::from_static("Accept-Encoding")))
+}
+
+fn made() -> [Rendered; 2] {
+    [Coding::Identity, Coding::Gzip]
+        .map(|coding| json_reply::rendered(&document(), &[], Freshness::Moving, coding))
 }
 
 /// Where the Read API is mounted, and where it is once more.

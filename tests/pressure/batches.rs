@@ -1,0 +1,110 @@
+//! What batches and checks of contents take that are small on their way.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::json;
+
+use crate::client::{Client, segment};
+use crate::daemon::{PROJECT, file, on_branch};
+use crate::limited::{alone, assert_within, start, threads, with_project};
+
+/// Whoever finds no place is soon told.
+const HASTY: [&str; 2] = ["--thread-wait-s-max", "1"];
+const FILES: usize = 9_999;
+/// Those of the network, those that look something up, and some more.
+const THREADS_MAX: usize = 100;
+
+/// Sends so many batches of one account at once, each by this type and body.
+fn send_all(admin: &Client, count: usize, kind: &str, body: &(impl Fn(usize) -> Vec<u8> + Sync)) {
+    thread::scope(|scope| {
+        for number in 0..count {
+            let mut client = admin.another();
+            scope.spawn(move || {
+                let sent = client.attempt("POST", &on_branch("/batch"), kind, &body(number));
+                // It may have been refused before all of it was sent.
+                if let Ok(answer) = sent {
+                    assert!(matches!(answer.status, 200 | 429 | 503), "{answer:?}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn batches_of_many_empty_files() {
+    let _alone = alone();
+    let (daemon, admin) = with_project(&HASTY);
+    send_all(&admin, 100, "application/json", &|batch| {
+        let create = |number| json!({ "action": "create", "file_path": format!("{batch}/{number}"), "content": "" });
+        let actions: Vec<_> = (0..FILES).map(create).collect();
+        json!({ "actions": actions }).to_string().into_bytes()
+    });
+    assert_within(&daemon);
+}
+
+#[test]
+fn yaml_that_is_nested_or_in_brackets_without_end() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    let rules = json!({ "rules": [{ "patterns": ["*.yaml"], "check": "yaml" }] }).to_string();
+    let target = format!("/site-builder/api/projects/{}/validation", segment(PROJECT));
+    let set = admin.attempt("PUT", &target, "application/json", rules.as_bytes());
+    assert_eq!(set.unwrap().status, 200);
+    for (begin, entry) in [
+        ("", ": "),
+        ("", "- "),
+        ("", "? "),
+        ("[", "0,"),
+        ("[", "[],"),
+    ] {
+        let content = begin.to_owned() + &entry.repeat((8 << 20) / entry.len() - 1);
+        let target = file("a.yaml");
+        let refused = admin.attempt(
+            "PUT",
+            &target,
+            "application/octet-stream",
+            content.as_bytes(),
+        );
+        assert_eq!(refused.unwrap().status, 400, "{entry}");
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn crowds_that_ask_for_what_is_in_memory_take_no_threads() {
+    let _alone = alone();
+    let daemon = start(&[]);
+    let mut first = daemon.admin().another();
+    first.credential.clear();
+    let document = "/site-builder/api/openapi.json";
+    let tag = first.get(document).header("etag").unwrap().to_owned();
+    let wrong = json!({ "username": "admin", "password": "not this one" });
+    while first.post("/user/login", &wrong).status != 429 {}
+    let has_ended = AtomicBool::new(false);
+    let most = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !has_ended.load(Ordering::Relaxed) {
+                most.fetch_max(threads(&daemon), Ordering::Relaxed);
+                thread::yield_now();
+            }
+        });
+        let crowd = (0..200).map(|_| {
+            let (mut client, wrong) = (first.another(), &wrong);
+            client.credential = format!("If-None-Match: {tag}\r\n");
+            scope.spawn(move || {
+                for _ in 0..30 {
+                    assert_eq!(client.get(document).status, 304);
+                    assert_eq!(client.get("/readyz").status, 200);
+                    assert_eq!(client.post("/user/login", wrong).status, 429);
+                }
+            })
+        });
+        let crowd: Vec<_> = crowd.collect();
+        crowd.into_iter().for_each(|client| client.join().unwrap());
+        has_ended.store(true, Ordering::Relaxed);
+    });
+    let most = most.into_inner();
+    assert!(most < THREADS_MAX, "{most} threads");
+}
