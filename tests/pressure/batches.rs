@@ -102,7 +102,9 @@ fn crowds_that_ask_for_what_is_in_memory_take_no_threads() {
             })
         });
         let crowd: Vec<_> = crowd.collect();
-        crowd.into_iter().for_each(|client| client.join().unwrap());
+        for client in crowd {
+            client.join().unwrap();
+        }
         has_ended.store(true, Ordering::Relaxed);
     });
     let most = most.into_inner();

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::fake::{Answer, Asked, Fake, branch};
 use crate::relay::Relay;
 use crate::running::{Running, next};
-use crate::scene::{Scene, files, read};
+use crate::scene::{Scene, files, read, refusal};
 
 #[test]
 fn a_watch_follows_the_branch_through_a_restart_of_the_service() {
@@ -398,4 +398,33 @@ fn a_token_that_is_refused_is_not_tried_twice() {
         assert!(complaint.contains(told), "{complaint}");
         assert_eq!(questions(&fake), [false, true]);
     }
+}
+
+#[test]
+fn a_watch_makes_the_folder_beside_the_folder_again() {
+    let mut scene = Scene::new();
+    scene.save(&files(&[("a", "1")]));
+    let flags = ["--watch", "--interval", "1"];
+    let mut watch = Running::start(scene.command(&scene.daemon.base(), &flags));
+    watch.line();
+    let instance = fs::read(scene.side().join("instance")).unwrap();
+    fs::remove_dir_all(scene.side()).unwrap();
+    let second = files(&[("a", "2")]);
+    scene.save(&second);
+    let line = watch.line();
+    assert!(line.contains(": 0 added, 1 changed, 0 removed, "), "{line}");
+    assert_eq!(read(&scene.dir()), second);
+    assert_eq!(fs::read(scene.side().join("instance")).unwrap(), instance);
+    // It is for one pull at a time, as before.
+    let told = refusal(&scene.pull(&[]));
+    assert!(
+        told.contains(" is being pulled by siteconf with process id "),
+        "{told}"
+    );
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end(), (Some(0), String::new()));
+    // What it held is known.
+    scene.save(&files(&[]));
+    let told = scene.pulled(&[], &files(&[]));
+    assert!(told.contains(": 0 added, 0 changed, 1 removed, "), "{told}");
 }

@@ -140,6 +140,10 @@ fn error(fault: &Fault, stopping: &Stopping) -> Error {
 impl Pulling {
     /// Makes the folder hold a head, and shows how far that is.
     fn follow(&mut self, head: TaggedHead, streams: &mut Streams<'_>) -> Pulled<Done> {
+        let pull = &mut self.pull;
+        if pull.folder.make_again(pull.state.as_ref())? {
+            pull.state = pull.folder.recover(&pull.stopping)?;
+        }
         let mut progress = Progress::new(streams);
         let done = self.pull.follow(head, |count, total| {
             progress.say(|| format!("{count} of {total} files fetched"));

@@ -18,7 +18,7 @@ use super::exchange;
 use super::own;
 use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
-use super::side::{lock, make_private};
+use super::side::{is_held, lock, make_private};
 use super::state::{Brought, Mark, State, durably, sync_folder};
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
@@ -40,8 +40,10 @@ pub(in crate::cli::pull) struct Folder {
     side: PathBuf,
     /// What is to be told of files that were put aside.
     notes: RefCell<Vec<String>>,
+    /// The id that was made, or found.
+    instance: RefCell<Option<String>>,
     /// Held for as long as this is: one pull at a time.
-    _lock: File,
+    lock: File,
 }
 
 impl Folder {
@@ -79,7 +81,8 @@ impl Folder {
             dir,
             side,
             notes: RefCell::default(),
-            _lock: lock,
+            instance: RefCell::default(),
+            lock,
         })
     }
 
@@ -150,17 +153,45 @@ impl Folder {
     /// The id by which a token knows this client: made once.
     pub(in crate::cli::pull) fn instance(&self) -> Pulled<String> {
         let path = self.side.join("instance");
-        match fs::read_to_string(&path) {
-            Ok(id) if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(id),
+        let id = match fs::read_to_string(&path) {
+            Ok(id) if id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => id,
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Fault::of_file("reading", &path)(error))
+                return Err(Fault::of_file("reading", &path)(error));
             }
             _ => {
                 let id = hex::encode(rand::random::<[u8; 16]>());
                 durably(&path, |out| out.write_all(id.as_bytes()))?;
-                Ok(id)
+                id
             }
+        };
+        *self.instance.borrow_mut() = Some(id.clone());
+        Ok(id)
+    }
+
+    /// Makes the folder beside the folder again where somebody removed it, with what is known. True if it had
+    /// to be made; another pull may have had the folder meanwhile.
+    pub(in crate::cli::pull) fn make_again(&mut self, state: Option<&State>) -> Pulled<bool> {
+        if is_held(&self.lock, &self.side) {
+            return Ok(false);
         }
+        let failed = |error: Error| Fault::lasting(error.to_string());
+        make_private(&self.side).map_err(failed)?;
+        let lock = lock(&self.dir, &self.side).map_err(failed)?;
+        if let Some(id) = &*self.instance.borrow() {
+            durably(&self.side.join("instance"), |out| {
+                out.write_all(id.as_bytes())
+            })?;
+        }
+        let is_known =
+            fs::exists(self.state()).map_err(Fault::of_file("looking at", &self.side))?;
+        if let Some(state) = state
+            && !is_known
+        {
+            self.note(state)?;
+        }
+        // What failed before is done the next time.
+        self.lock = lock;
+        Ok(true)
     }
 
     /// Ends what a killed pull left, and tells what the folder holds; `None` for one that no pull filled.

@@ -109,19 +109,18 @@ impl Laying<'_> {
         let target = self.next.join(path);
         let replaced = fs::symlink_metadata(self.dir.join(path)).ok();
         let replaced = replaced.filter(|like| like.is_file() && self.brought.contains_key(path));
-        let (uid, gid, mode) = match replaced {
+        let (uid, gid, mode) = if let Some(like) = replaced {
             // Who pulls reads it again.
-            Some(like) => (like.uid(), like.gid(), like.mode() & 0o777 | 0o400),
-            None => {
-                let folder = metadata(target.parent().unwrap_or(self.next))?;
-                let is_handed_on = folder.mode() & 0o2000 != 0;
-                let gid = if is_handed_on {
-                    folder.gid()
-                } else {
-                    found.gid()
-                };
-                (found.uid(), gid, found.mode() & 0o7777)
-            }
+            (like.uid(), like.gid(), like.mode() & 0o777 | 0o400)
+        } else {
+            let folder = metadata(target.parent().unwrap_or(self.next))?;
+            let is_handed_on = folder.mode() & 0o2000 != 0;
+            let gid = if is_handed_on {
+                folder.gid()
+            } else {
+                found.gid()
+            };
+            (found.uid(), gid, found.mode() & 0o7777)
         };
         let mode = executable(mode, file.is_executable);
         if (uid, gid, mode) == (found.uid(), found.gid(), found.mode() & 0o7777) {

@@ -37,6 +37,12 @@ pub(super) fn make_private(side: &Path) -> Result<()> {
     Ok(())
 }
 
+/// True if what [`lock`] gave still holds the folder: neither was removed or moved away.
+pub(super) fn is_held(lock: &File, side: &Path) -> bool {
+    let is_removed = lock.metadata().is_ok_and(|found| found.nlink() == 0);
+    !is_removed && fs::exists(side.join("lock")).unwrap_or(true)
+}
+
 /// Holds it for one pull at a time, for as long as what this gives is open.
 pub(super) fn lock(dir: &Path, side: &Path) -> Result<File> {
     let path = side.join("lock");
