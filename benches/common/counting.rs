@@ -96,8 +96,8 @@ impl<S: Store> Store for Counting<S> {
     fn last_version(&self) -> Result<Version> {
         self.store.last_version()
     }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
+    fn external_writes(&self) -> Result<u64> {
+        self.store.external_writes()
     }
     fn commit(&self, batch: Batch) -> Result<Version> {
         let inline = batch.objects.iter().map(|object| match &object.body {

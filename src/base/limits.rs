@@ -294,10 +294,10 @@ pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Most records written by another process that are dropped from memory one by one, and told to those who
 /// watch them; of more all are.
-pub const FOREIGN_KEYS_MAX: usize = 1000;
+pub const EXTERNAL_KEYS_MAX: usize = 1000;
 /// Changes of other daemons whose keys are kept, some hundred bytes each; who asks for older ones is told
 /// that all may have changed.
-pub const FOREIGN_CHANGES_KEPT: usize = 4096;
+pub const EXTERNAL_CHANGES_KEPT: usize = 4096;
 /// Most changes that are read from the database at once.
 pub const CHANGES_READ_MAX: usize = 10_000;
 /// How far the clock of a daemon's machine may be from the database's until the log is told, in milliseconds.
@@ -385,9 +385,9 @@ pub const LONG_LIST_WAIT_S_MAX: u64 = 5;
 /// Bytes of a list, as they are told before it is made, up to which it is none of these.
 pub const SHORT_LIST_BYTES_MAX: usize = 512 << 10;
 /// Lanes in which who asks waits for a thread, each by its own.
-pub const LANES: usize = 64;
+pub const FAIR_SHARDS: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.
-pub const LANE_QUARTERS: u64 = 3;
+pub const FAIR_SHARD_QUARTERS: u64 = 3;
 /// Threads that the runtime has for work that blocks.
 pub const BLOCKING_THREADS: usize = 512;
 /// How long one of them that has nothing to do stays, in milliseconds. A burst starts hundreds, and each that is woken

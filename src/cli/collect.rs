@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::backup::stop::Stop;
 use super::backup::turn::Wait;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output;
 use super::progress::Progress;
 use super::settings::{Flags, GC};
@@ -88,7 +88,7 @@ impl From<Amount> for Counted {
 pub(super) fn collect(
     wish: &Collect,
     keep_deleted_days: u64,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     if wish.dry_run {
@@ -133,7 +133,7 @@ fn run(
     keep_deleted_days: u64,
     wait: Wait,
     stop: &Stop,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Report> {
     // First, so that what only it needed goes with this collection.
@@ -281,7 +281,7 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
 fn preview(
     json: bool,
     keep_deleted_days: u64,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let now = opened.repository.steady_clock().believed();
@@ -345,7 +345,7 @@ mod tests {
     fn what_was_deleted_is_kept_for_its_days() {
         let folder = tempfile::tempdir().unwrap();
         let address = StoreAddress::Folder(folder.path().join("data"));
-        let mut opened = Opened::of(Engine::open(&address, None, Purpose::Serve).unwrap());
+        let mut opened = OpenStore::of(Engine::open(&address, None, Purpose::Serve).unwrap());
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
         opened.repository = Projects::new(Arc::clone(&opened.store), Arc::clone(&clock) as Arc<_>);
         let repo_id = RepoId::parse("acme/shop.erp").unwrap();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clap::Args;
 use serde::Serialize;
 
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output;
 use super::output::{Listed, visible};
 use super::{Error, Result, Streams};
@@ -61,7 +61,7 @@ impl Listed for Row {
 
 /// `project list --deleted`.
 pub(super) fn list(
-    opened: &Opened,
+    opened: &OpenStore,
     keep_days: u64,
     json: bool,
     streams: &mut Streams<'_>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::backup::stop::Stop;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output::visible_path;
 use super::progress::Progress;
 use super::{Error, Result, Streams, names};
@@ -23,7 +23,7 @@ pub(super) struct Export {
 }
 
 /// `export`.
-pub(super) fn export(wish: &Export, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn export(wish: &Export, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let revision = opened.revision(&repo_id, &wish.revision)?;
     let stop = Stop::watch(false)?;

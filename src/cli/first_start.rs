@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output::visible_path;
 use super::password::NewPassword;
 use super::settings::Settings;
-use super::{Error, Result, Streams, opened};
+use super::{Error, Result, Streams, open_store};
 use crate::access;
 use crate::access::{Accounts, Role};
 use crate::base::secret::ServerKey;
@@ -112,7 +112,7 @@ impl KeyState {
 
 /// What is wrong with the server's key, a sentence. Of a store in a database nothing is where no setting names the
 /// key's file.
-pub(super) fn key_fault(opened: &Opened, settings: &Settings) -> Option<String> {
+pub(super) fn key_fault(opened: &OpenStore, settings: &Settings) -> Option<String> {
     let path = opened.key_file(settings).ok()?;
     let state = KeyState::read(path, opened.store.as_ref(), &opened.accounts);
     state.map_or_else(|error| Some(error.to_string()), |state| state.fault())
@@ -120,7 +120,7 @@ pub(super) fn key_fault(opened: &Opened, settings: &Settings) -> Option<String> 
 
 /// What a backup goes by: the fault of the key's file, and the proof that the store has of its key. What damage hides
 /// of the latter the backup finds by itself.
-pub(super) fn known_key(opened: &Opened, path: PathBuf) -> KnownKey {
+pub(super) fn known_key(opened: &OpenStore, path: PathBuf) -> KnownKey {
     match KeyState::read(path, opened.store.as_ref(), &opened.accounts) {
         Ok(state) => KnownKey {
             fault: state.fault(),
@@ -185,7 +185,7 @@ pub(super) fn server_key(
         let expect = known.map_or(Expect::Absent, Versioned::expect);
         batch.write(KEY_RECORD.to_owned(), expect, &record);
         let now = repository.clock().now();
-        let noted = AuditRecord::new(now, &opened::actor(), Action::ServerKeySet);
+        let noted = AuditRecord::new(now, &open_store::actor(), Action::ServerKeySet);
         audit::add(&mut batch, &noted);
         store.commit(batch)?;
     }
@@ -305,7 +305,7 @@ pub(super) struct FirstPassword(Option<FirstPasswordFile>);
 
 impl FirstPassword {
     /// Looks whether the file holds this account's password.
-    pub(super) fn of(name: &str, opened: &Opened) -> Result<Self> {
+    pub(super) fn of(name: &str, opened: &OpenStore) -> Result<Self> {
         let Some(folder) = opened.data_folder() else {
             return Ok(Self(None));
         };

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::collect::said;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output::{self, Listed};
 use super::progress::Progress;
 use super::settings::{Flags, PRUNE};
@@ -53,7 +53,7 @@ impl Listed for Row {
 pub(super) fn prune(
     wish: &Prune,
     usual: Retention,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let mut progress = Progress::new(streams);

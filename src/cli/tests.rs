@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::engine::key_file_in;
 use super::first_start::server_key;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::{Streams, run_on};
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 
@@ -38,7 +38,7 @@ impl Desk {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = StoreAddress::Folder(folder.path().join("data"));
-        let opened = Opened::of(Engine::open(&data, None, Purpose::Serve).unwrap());
+        let opened = OpenStore::of(Engine::open(&data, None, Purpose::Serve).unwrap());
         let key_file = key_file_in(opened.data_folder().unwrap());
         server_key(key_file, &opened.repository, &opened.accounts, None).unwrap();
         Self { folder }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-use super::admission::lanes::{Asker, Place, Room};
+use super::admission::fair_semaphore::{Asker, FairPermit, FairSemaphore};
 use super::admission::{borrowed_permit, places};
 use super::error::Error;
 use super::settings::Limits;
@@ -107,46 +107,45 @@ impl Drop for FewThreads {
     }
 }
 
-/// Room for requests that hold a thread.
+/// How many requests may hold a thread.
 #[derive(Debug)]
 pub(in crate::http) struct Threads {
-    room: Room,
+    workers: FairSemaphore,
     /// Those of the Read API, which many ask at once: for what takes longer, and for what is looked up, where
     /// nobody stays for long.
-    room_to_read: Room,
-    room_to_look: Semaphore,
+    readers: FairSemaphore,
+    lookers: Semaphore,
     /// For what has a thread and makes a long list.
-    room_to_list: Room,
+    listers: FairSemaphore,
     /// For batches that take much memory and time.
-    room_for_large_batches: Room,
+    large_batches: FairSemaphore,
     longest_wait: Duration,
 }
 
 impl Threads {
-    /// Room for so many at once, for which others wait at most so long.
+    /// As many at once as the settings say; others wait at most so long.
     pub(in crate::http) fn new(limits: &Limits) -> Self {
         Self {
-            room: Room::new(limits.threads_max),
-            room_to_read: Room::new(READ_THREADS_MAX.min(limits.threads_max)),
-            room_to_look: places(READ_THREADS_MAX.min(limits.threads_max)),
-            room_to_list: Room::new(LONG_LISTS_AT_ONCE_MAX),
-            room_for_large_batches: Room::of_one_each(LARGE_BATCHES_AT_ONCE_MAX),
+            workers: FairSemaphore::new(limits.threads_max),
+            readers: FairSemaphore::new(READ_THREADS_MAX.min(limits.threads_max)),
+            lookers: places(READ_THREADS_MAX.min(limits.threads_max)),
+            listers: FairSemaphore::new(LONG_LISTS_AT_ONCE_MAX),
+            large_batches: FairSemaphore::of_one_each(LARGE_BATCHES_AT_ONCE_MAX),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
         }
     }
 
-    /// Runs the work of a request where it was read, once there is room for one more thread that waits:
-    /// the other clients of this thread go on meanwhile, and the requests beyond the room wait without
-    /// one, those of each who asks in a lane of its own.
+    /// Runs the work of a request where it was read, once one more thread may wait: the other clients of
+    /// this thread go on meanwhile, and requests beyond those that may wait without one, fairly between askers.
     ///
     /// # Errors
-    /// The work's own, and [`Error::NoRoom`] when there was none in time; nothing is done then.
+    /// The work's own, and [`Error::Overloaded`] when there was none in time; nothing is done then.
     pub(in crate::http) async fn run<T>(
         &self,
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _place = self.enter(&self.room, asker).await?;
+        let _place = self.enter(&self.workers, asker).await?;
         may_block(work)
     }
 
@@ -159,7 +158,7 @@ impl Threads {
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _place = self.enter(&self.room_for_large_batches, asker).await?;
+        let _place = self.enter(&self.large_batches, asker).await?;
         may_block(work)
     }
 
@@ -173,7 +172,7 @@ impl Threads {
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _place = self.enter(&self.room_to_read, asker).await?;
+        let _place = self.enter(&self.readers, asker).await?;
         may_block(work)
     }
 
@@ -186,11 +185,11 @@ impl Threads {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let room = &self.room_to_look;
-        let _place = if let Ok(place) = room.try_acquire() {
+        let lookers = &self.lookers;
+        let _place = if let Ok(place) = lookers.try_acquire() {
             place
         } else {
-            self.in_time(borrowed_permit(room)).await?
+            self.in_time(borrowed_permit(lookers)).await?
         };
         work()
     }
@@ -198,20 +197,24 @@ impl Threads {
     /// Waits, with the thread that this request has, for a place among those that make a long list.
     ///
     /// # Errors
-    /// [`Error::NoRoom`] when there was none in time.
-    pub(in crate::http) fn enter_to_list(&self, asker: Asker) -> Result<Place<'_>, Error> {
+    /// [`Error::Overloaded`] when there was none in time.
+    pub(in crate::http) fn enter_to_list(&self, asker: Asker) -> Result<FairPermit<'_>, Error> {
         let longest = self.longest_wait.min(LONG_LIST_WAIT);
-        let room = &self.room_to_list;
-        match room.try_enter(asker) {
+        let listers = &self.listers;
+        match listers.try_enter(asker) {
             Some(place) => Ok(place),
-            None => may_block(|| Handle::current().block_on(within(longest, room.enter(asker)))),
+            None => may_block(|| Handle::current().block_on(within(longest, listers.enter(asker)))),
         }
     }
 
-    async fn enter<'a>(&self, room: &'a Room, asker: Asker) -> Result<Place<'a>, Error> {
-        match room.try_enter(asker) {
+    async fn enter<'a>(
+        &self,
+        semaphore: &'a FairSemaphore,
+        asker: Asker,
+    ) -> Result<FairPermit<'a>, Error> {
+        match semaphore.try_enter(asker) {
             Some(place) => Ok(place),
-            None => self.in_time(room.enter(asker)).await,
+            None => self.in_time(semaphore.enter(asker)).await,
         }
     }
 
@@ -222,7 +225,7 @@ impl Threads {
 
 async fn within<T>(longest: Duration, place: impl Future<Output = T>) -> Result<T, Error> {
     let place = timeout(longest, place).await;
-    place.map_err(|_| Error::NoRoom("too many requests at once"))
+    place.map_err(|_| Error::Overloaded("too many requests at once"))
 }
 
 #[cfg(test)]
@@ -278,7 +281,7 @@ mod tests {
         };
         let threads = Threads::new(&limits);
         let asker = Asker::Session(1);
-        let room = threads.room.enter(asker).await;
+        let held = threads.workers.enter(asker).await;
         let done = std::cell::Cell::new(0);
         let work = || {
             done.set(done.get() + 1);
@@ -293,9 +296,9 @@ mod tests {
             "too many requests at once; try again in a moment"
         );
         assert_eq!((since.elapsed().as_secs(), done.get()), (7, 0));
-        drop(room);
+        drop(held);
         let free = Threads::new(&limits);
         free.run(asker, work).await.unwrap();
-        assert!(done.get() == 1 && free.room.try_enter(asker).is_some());
+        assert!(done.get() == 1 && free.workers.try_enter(asker).is_some());
     }
 }

@@ -23,7 +23,7 @@
 //! and gzip; else `render_list` makes it (`list/pagination`, `shape/branch`).
 //!
 //! **A wait**, `GET .../branches/main?wait=30`: `wait/hold` has it answered as without `wait` until the
-//! answer is not 304; before each time it takes a place in `wait/rooms`, which is told of the next change.
+//! answer is not 304; before each time it takes a place in `wait/subscriptions`, which is told of the next change.
 //! A stream of events, `GET .../branches/main/events`, is a body that waits there between its pieces
 //! (`wait/events`, `reply/events`).
 //!

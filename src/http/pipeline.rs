@@ -74,7 +74,9 @@ pub(in crate::http) async fn handle(
             }
             // Rare, and every request would have room for it.
             let begun = Box::pin(timeout(longest_wait, reply.begun())).await;
-            begun.unwrap_or(Err(Error::NoRoom("too many large files are read at once")))
+            begun.unwrap_or(Err(Error::Overloaded(
+                "too many large files are read at once",
+            )))
         });
         catch_panic(dispatched).await
     };

@@ -20,7 +20,7 @@ use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
 use super::request::id::RequestIds;
 use super::settings::HttpSettings;
-use super::wait::rooms::Rooms;
+use super::wait::subscriptions::Subscriptions;
 use crate::access::Gate;
 use crate::base::clock::{Clock, Timestamp};
 
@@ -45,7 +45,7 @@ pub(in crate::http) struct Service {
     /// Room for requests that wait for a change.
     pub(in crate::http) waiting: WaitingRequests,
     /// Those that wait, by what for.
-    pub(in crate::http) rooms: Arc<Rooms>,
+    pub(in crate::http) subscriptions: Arc<Subscriptions>,
     /// By client: requests with a token that does not count.
     pub(in crate::http) wrong_tokens: Failures,
     /// Room for requests that hold a thread.
@@ -83,7 +83,7 @@ impl Service {
             long: LongRequests::new(&settings.limits),
             logins: Logins::new(&settings.limits),
             waiting: WaitingRequests::new(&settings.limits, &tallies),
-            rooms: Arc::default(),
+            subscriptions: Arc::default(),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),
             ids: RequestIds::new(),
             rendered: RenderedCache::new(),

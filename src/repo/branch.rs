@@ -11,7 +11,7 @@ use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
 use crate::store::{
-    Changed, Folder, ForeignSigns, Record, Scan, StoreError, Version, Versioned, Watch,
+    Changed, ExternalSigns, Folder, Record, Scan, StoreError, Version, Versioned, Watch,
 };
 
 /// Of these the first that a project has is its default branch, else its first by name (specification
@@ -224,15 +224,15 @@ impl Project {
 
     /// Looks whether another process has written, and tells who watches. Who reads does so anyway; where
     /// somebody waits and nobody reads it must be done now and then, or after each of
-    /// [`Project::foreign_signs`].
+    /// [`Project::external_signs`].
     pub fn look_beside(&self) -> Result<()> {
-        self.projects.store().foreign_writes()?;
+        self.projects.store().external_writes()?;
         Ok(())
     }
 
-    /// Signs that somebody writes, of this project or another; see [`crate::store::Store::foreign_signs`].
-    pub fn foreign_signs(&self) -> Option<ForeignSigns> {
-        self.projects.store().foreign_signs()
+    /// Signs that somebody writes, of this project or another; see [`crate::store::Store::external_signs`].
+    pub fn external_signs(&self) -> Option<ExternalSigns> {
+        self.projects.store().external_signs()
     }
 
     pub(super) fn branch_by_number(&self, number: u64) -> Result<Option<Branch>> {

@@ -68,4 +68,4 @@ pub use crate::object::node::Totals;
 pub use crate::object::record::{Operation, Retention};
 pub use crate::store::buffer::Block;
 pub use crate::store::collection::{Amount, Space};
-pub use crate::store::{Body, Changed, ForeignSigns, LargeBody, StoreError, Watch};
+pub use crate::store::{Body, Changed, ExternalSigns, LargeBody, StoreError, Watch};

@@ -84,7 +84,7 @@ impl Store for MemoryStore {
         Ok(self.state().version)
     }
 
-    fn foreign_writes(&self) -> Result<u64> {
+    fn external_writes(&self) -> Result<u64> {
         Ok(0)
     }
 

@@ -58,8 +58,8 @@ pub type CatchUp = std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// See [`Store::commit_observed`].
 pub type Observe = Box<dyn FnOnce(&Result<Version>) + Send + Sync>;
 
-/// See [`Store::foreign_signs`].
-pub type ForeignSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
+/// See [`Store::external_signs`].
+pub type ExternalSigns = std::pin::Pin<Box<dyn Stream<Item = ()> + Send>>;
 
 /// Which records a scan wants.
 #[derive(Clone, Copy, Debug)]
@@ -322,7 +322,7 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// A number for what lies under a prefix that ends in a slash: as long as it stays the same, nothing
     /// there has changed. It changes before a commit of this process is answered, and within the bound
-    /// of [`Store::foreign_writes`] of another's; it may change without a cause.
+    /// of [`Store::external_writes`] of another's; it may change without a cause.
     fn folder_state(&self, _prefix: &str) -> Result<u64> {
         self.last_version()
     }
@@ -333,13 +333,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// The last version at which another process was found to have written records, 0 if none was. It
     /// only rises: as long as it stays the same, nobody else has written, up to a bound of 20 ms. A process
     /// beside the daemon ends only after it.
-    fn foreign_writes(&self) -> Result<Version>;
+    fn external_writes(&self) -> Result<Version>;
 
     /// The same without the bound, for who has just read from the store: whatever that read may have seen is found.
     /// Where this process has committed and not called `observe` yet ([`Store::commit_observed`]), it `waits` for that;
-    /// who holds a lock that `observe` takes must not, and has the commit found as foreign. 0 over a network, where a
+    /// who holds a lock that `observe` takes must not, and has the commit found as external. 0 over a network, where a
     /// look costs as much as a read: who needs the order calls [`Store::catch_up`] before it reads.
-    fn foreign_writes_seen(&self, _waits: bool) -> Result<Version> {
+    fn external_writes_seen(&self, _waits: bool) -> Result<Version> {
         Ok(0)
     }
 
@@ -353,22 +353,22 @@ pub trait Store: Send + Sync + fmt::Debug {
     }
 
     /// The keys of all records that other processes have written or deleted after this version, as far as
-    /// [`Store::foreign_writes`] has found it, and sometimes of others; `None` when they are more than
+    /// [`Store::external_writes`] has found it, and sometimes of others; `None` when they are more than
     /// `most`, or not known.
-    fn foreign_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
+    fn external_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
         Ok(None)
     }
 
     /// Signs that somebody writes, this process or another, from now on. A sign comes up to some seconds
     /// before what is written can be seen, and one may stand for many. `None` if there are none to be had.
     /// It is to be called, and the signs are to be read, on a runtime.
-    fn foreign_signs(&self) -> Option<ForeignSigns> {
+    fn external_signs(&self) -> Option<ExternalSigns> {
         None
     }
 
     /// Calls `changed` after each change of one of these records, or of anything in one of these folders,
     /// whose names end in a slash, when every reader sees it, and sometimes without a cause, until the
-    /// watch is dropped. What other processes write is told within the bound of [`Store::foreign_writes`]
+    /// watch is dropped. What other processes write is told within the bound of [`Store::external_writes`]
     /// when somebody reads. An engine tells nobody: the [`record_cache::RecordCache`] over it does.
     fn watch(&self, _keys: Vec<String>, _changed: &Changed) -> Watch {
         Watch::default()
@@ -389,7 +389,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process, unless the
     /// batch was refused before anything was tried.
     /// Where other processes may see the writes before that, they count as theirs until then: whoever looks for
-    /// foreign writes meanwhile finds them.
+    /// external writes meanwhile finds them.
     fn commit_observed(&self, batch: Batch, observe: Observe) -> Result<Version> {
         let outcome = self.commit(batch);
         observe(&outcome);

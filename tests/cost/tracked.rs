@@ -80,11 +80,11 @@ impl<S: Store> Store for Tracked<S> {
     fn last_version(&self) -> Result<Version> {
         self.store.last_version()
     }
-    fn foreign_writes(&self) -> Result<u64> {
-        self.store.foreign_writes()
+    fn external_writes(&self) -> Result<u64> {
+        self.store.external_writes()
     }
-    fn foreign_writes_seen(&self, waits: bool) -> Result<u64> {
-        self.store.foreign_writes_seen(waits)
+    fn external_writes_seen(&self, waits: bool) -> Result<u64> {
+        self.store.external_writes_seen(waits)
     }
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.store.commit(batch)

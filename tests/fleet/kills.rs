@@ -19,7 +19,7 @@ use crate::spin::spin;
 use crate::store::Store;
 
 /// How many daemons serve each of the databases that are there at once, each on a server of its own.
-const LANES: [usize; 3] = [2, 4, 2];
+const FAIR_SHARDS: [usize; 3] = [2, 4, 2];
 /// Rounds in one store: an account has 1,000 tokens at most.
 const ROUNDS_A_STORE: u64 = 25;
 /// One round of so many has the standby take the primary's place.
@@ -301,7 +301,7 @@ fn what_was_acknowledged_survives_kills_of_daemons_and_of_their_database() {
     let mut figures = Figures::default();
     thread::scope(|scope| {
         let taken = &taken;
-        let lanes: Vec<_> = LANES
+        let lanes: Vec<_> = FAIR_SHARDS
             .into_iter()
             .enumerate()
             .map(|(number, daemons)| scope.spawn(move || run(rounds, number, daemons, taken)))

@@ -23,7 +23,7 @@ use crate::served::Served;
 use crate::spin::spin;
 
 /// Stores at once.
-const LANES: u64 = 2;
+const FAIR_SHARDS: u64 = 2;
 /// Histories of one store at once.
 const AT_ONCE: u64 = 4;
 /// Clients of a history, and how often each asks.
@@ -281,7 +281,7 @@ fn hold_all(make: fn() -> Served) {
     let mut figures = Figures::default();
     thread::scope(|scope| {
         let taken = &taken;
-        let lanes: Vec<_> = (0..LANES)
+        let lanes: Vec<_> = (0..FAIR_SHARDS)
             .map(|lane| scope.spawn(move || run(rounds, lane, taken, make)))
             .collect();
         for lane in lanes {

@@ -59,11 +59,11 @@ mod damage;
 #[cfg(test)]
 mod disk_full;
 #[cfg(test)]
+mod external_writes;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod folder;
-#[cfg(test)]
-mod foreign_writes;
 #[cfg(test)]
 #[path = "../support/forwarded.rs"]
 mod forwarded;

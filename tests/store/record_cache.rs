@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use siteconf::base::limits::FOREIGN_KEYS_MAX;
+use siteconf::base::limits::EXTERNAL_KEYS_MAX;
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
@@ -85,7 +85,7 @@ fn of_many_writes_of_another_process_none_is_missed() {
     let root = tempfile::tempdir().unwrap();
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
     let other = SqliteStore::open_beside(root.path()).unwrap();
-    let keys: Vec<_> = (0..=FOREIGN_KEYS_MAX).map(|n| format!("a/{n}")).collect();
+    let keys: Vec<_> = (0..=EXTERNAL_KEYS_MAX).map(|n| format!("a/{n}")).collect();
     let write_all = |store: &dyn Store, value: u64| {
         let mut batch = Batch::default();
         for key in &keys {
@@ -421,14 +421,14 @@ fn until_it_is_known_what_this_process_writes_is_found_as_of_another() {
     let (tells, told) = channel();
     let looks = Arc::clone(&store);
     let look = move |_: &_| {
-        let found = looks.foreign_writes_seen(false).unwrap();
+        let found = looks.external_writes_seen(false).unwrap();
         tells
-            .send((found, looks.foreign_keys(0, 10).unwrap()))
+            .send((found, looks.external_keys(0, 10).unwrap()))
             .unwrap();
     };
     let last = store.commit_observed(batch, Box::new(look)).unwrap();
     assert_eq!(told.recv().unwrap(), (last, Some(vec!["a".to_owned()])));
-    assert_eq!(store.foreign_keys(0, 10).unwrap(), Some(Vec::new()));
+    assert_eq!(store.external_keys(0, 10).unwrap(), Some(Vec::new()));
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Store for Slow {
         self.told(self.store.scan(scan))
     }
 
-    fn foreign_writes(&self) -> Result<Version> {
+    fn external_writes(&self) -> Result<Version> {
         Ok(0)
     }
 
@@ -172,15 +172,15 @@ impl Store for Crowded {
         self.overtaken(self.store.scan(scan))
     }
 
-    fn foreign_writes(&self) -> Result<Version> {
+    fn external_writes(&self) -> Result<Version> {
         self.last_version()
     }
 
-    fn foreign_writes_seen(&self, _waits: bool) -> Result<Version> {
+    fn external_writes_seen(&self, _waits: bool) -> Result<Version> {
         self.last_version()
     }
 
-    fn foreign_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
+    fn external_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
         Ok(Some(vec![KEY.to_owned()]))
     }
 
@@ -225,8 +225,8 @@ struct Held {
 impl Store for Held {
     forward_reads!();
 
-    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
-        self.store.foreign_keys(after, most)
+    fn external_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.external_keys(after, most)
     }
 
     fn commit(&self, batch: Batch) -> Result<Version> {
@@ -281,7 +281,7 @@ fn a_commit_that_is_known_late_is_read_all_the_same_by_who_has_seen_it() {
     });
     assert_eq!(other(), "2");
     // It was found as another's, and is not any more.
-    assert_eq!(cache.foreign_keys(0, 10).unwrap(), Some(Vec::new()));
+    assert_eq!(cache.external_keys(0, 10).unwrap(), Some(Vec::new()));
 }
 
 /// A store that refuses each commit.

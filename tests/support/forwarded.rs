@@ -18,11 +18,11 @@ macro_rules! forward_reads {
         ) -> siteconf::store::Result<Vec<std::sync::Arc<siteconf::store::Record>>> {
             self.store.scan(scan)
         }
-        fn foreign_writes(&self) -> siteconf::store::Result<u64> {
-            self.store.foreign_writes()
+        fn external_writes(&self) -> siteconf::store::Result<u64> {
+            self.store.external_writes()
         }
-        fn foreign_writes_seen(&self, waits: bool) -> siteconf::store::Result<u64> {
-            self.store.foreign_writes_seen(waits)
+        fn external_writes_seen(&self, waits: bool) -> siteconf::store::Result<u64> {
+            self.store.external_writes_seen(waits)
         }
     };
 }

@@ -17,7 +17,7 @@ const PASSES: u32 = 2;
 /// Most passes that a stored hash may ask for.
 const STORED_PASSES_MAX: u32 = 10;
 /// Lanes that could be computed at once.
-const LANES: u32 = 1;
+const FAIR_SHARDS: u32 = 1;
 /// Length of a hash, in bytes.
 const HASH_BYTES: usize = 32;
 
@@ -67,7 +67,8 @@ pub(in crate::access) struct PasswordHash(String);
 impl PasswordHash {
     /// Hashes a new password under a random salt. Takes some 25 ms.
     pub(in crate::access) fn new(memory: &HashingMemory, password: &str) -> Self {
-        let cost = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("constants within bounds");
+        let cost =
+            Params::new(MEMORY_KIB, PASSES, FAIR_SHARDS, None).expect("constants within bounds");
         let params = ParamsString::try_from(&cost).expect("numbers have a text");
         let salt = Salt::new(&rand::random::<[u8; 16]>()).expect("16 bytes are within its bounds");
         let hash = memory

@@ -11,7 +11,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::base::clock::Timestamp;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::visible;
 use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo::audit::{Entry, Filter, Shown};
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Audit {
 }
 
 /// `audit`. Nothing is held of what was shown, however long the log is.
-pub(super) fn run(wish: Audit, opened: &Opened, streams: &mut Streams<'_>) -> Result<Outcome> {
+pub(super) fn run(wish: Audit, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<Outcome> {
     let repository = &opened.repository;
     let since = wish.since.as_deref().map(|text| {
         Timestamp::parse_since(text, repository.clock().now()).ok_or_else(|| {

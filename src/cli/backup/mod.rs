@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::first_start::known_key;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output::visible;
 use super::progress::Progress;
 use super::settings::Settings;
@@ -69,7 +69,7 @@ fn create(
         })
         .map_err(|e| stop.name(e))?;
     // Now: an upgrade may have ended meanwhile.
-    let opened = Opened::for_reading(settings)?;
+    let opened = OpenStore::for_reading(settings)?;
     let store = opened.embedded("\"siteconf backup\"", INSTEAD)?;
     let folder = store.data_folder();
     let key = known_key(&opened, engine::key_file_in(folder));

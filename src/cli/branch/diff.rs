@@ -6,7 +6,7 @@ use super::args::Diff;
 use crate::base::file_path::FilePath;
 use crate::base::limits::TEXT_DIFF_BYTES_MAX;
 use crate::cli::file::shown::File;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::{JsonArray, visible, visible_text};
 use crate::cli::{Error, Outcome, Result, Streams, names};
 use crate::repo;
@@ -38,7 +38,7 @@ impl<'a> From<&'a FileDifference> for Row<'a> {
 /// `diff`. Memory grows with how many files differ.
 pub(in crate::cli) fn show(
     wish: &Diff,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let repo_id = names::repo_id(&wish.repo_id)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::args::History;
 use crate::base::limits::CHANGES_COUNTED_MAX;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::cli::opened::{Opened, parse_version};
+use crate::cli::open_store::{OpenStore, parse_version};
 use crate::cli::output::{JsonArray, visible};
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
@@ -35,7 +35,7 @@ struct Row {
 /// `history`. The first states show before the last are read.
 pub(in crate::cli) fn show(
     wish: &History,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Result, Streams, names};
@@ -53,7 +53,7 @@ impl Listed for Row {
 pub(super) fn list(
     repo_id: &str,
     json: bool,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let project = opened.project(&names::repo_id(repo_id)?)?;

@@ -10,7 +10,7 @@ pub(super) mod rollback;
 mod tests;
 
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
-use crate::cli::opened::{Opened, whole};
+use crate::cli::open_store::{OpenStore, whole};
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Condition, DeletedId, Missing, ProjectWriter};
@@ -19,7 +19,7 @@ use args::BranchCommand;
 /// Runs one of the commands of `branch`.
 pub(super) fn run(
     command: &BranchCommand,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     match command {
@@ -38,7 +38,7 @@ fn create(
     repo_id: &str,
     branch: &str,
     from: Option<&str>,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let repo_id = names::repo_id(repo_id)?;
@@ -63,7 +63,12 @@ fn create(
     ))
 }
 
-fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+fn delete(
+    repo_id: &str,
+    branch: &str,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let name = names::branch(branch)?;
     let writer = opened.writer(&names::repo_id(repo_id)?, &name)?;
     let number = writer.number();
@@ -85,7 +90,7 @@ fn delete(repo_id: &str, branch: &str, opened: &Opened, streams: &mut Streams<'_
 fn restore(
     repo_id: &str,
     wish: &RestoreWish,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let new_name = wish.name.as_deref().map(names::branch).transpose()?;

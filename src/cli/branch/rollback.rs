@@ -11,7 +11,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::cli::opened::{Opened, no_snapshot, parse_version, snapshot};
+use crate::cli::open_store::{OpenStore, no_snapshot, parse_version, snapshot};
 use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
@@ -49,7 +49,7 @@ struct RestoredJson<'a> {
 /// `rollback`. A branch that is in the wanted state already is left as it is.
 pub(in crate::cli) fn run(
     wish: &Rollback,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let target = Target::of(wish)?;
@@ -103,7 +103,7 @@ fn restore(
     target: &Target,
     branch: &Branch,
     writer: &ProjectWriter,
-    opened: &Opened,
+    opened: &OpenStore,
 ) -> Result<Restored> {
     let paths = target.path.as_slice();
     let done = writer.rollback(&target.branch, target.to, paths, &Condition::None);

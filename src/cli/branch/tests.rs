@@ -45,7 +45,7 @@ fn history(desk: &Desk, flags: &[&str]) -> Value {
 #[test]
 fn a_history_says_of_each_state_what_brought_it_about() {
     let desk = with_history();
-    let by = crate::cli::opened::actor().name().to_owned();
+    let by = crate::cli::open_store::actor().name().to_owned();
     let states = history(&desk, &[]);
     let shown: Vec<_> = states
         .as_array()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::secret::ServerKey;
 use crate::cli::first_start::{KeyState, keep};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::visible_path;
 use crate::cli::settings::Settings;
 use crate::cli::{Error, Result, engine};
@@ -24,7 +24,7 @@ impl KeyFile {
     ///
     /// # Errors
     /// [`Error::Failed`] where the key is not the store's, another one is in its place, or its place has no folder.
-    pub(super) fn of(source: &Opened, from: &Settings, to: &Settings) -> Result<Self> {
+    pub(super) fn of(source: &OpenStore, from: &Settings, to: &Settings) -> Result<Self> {
         let state = KeyState::read(
             source.key_file(from)?,
             source.store.as_ref(),

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use clap::Args;
 
 use super::backup::stop::Stop;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::progress::Progress;
 use super::settings::Settings;
 use super::{Error, Result, Streams, bucket, engine};
@@ -54,7 +54,7 @@ pub(super) fn run(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -
     // From the bucket of another store each large file would be told as a damaged one.
     let looked = source.inspectable().require_files();
     looked.map_err(|error| engine::of_store(error, from))?;
-    let key = KeyFile::of(&Opened::of(source.clone()), from, to)?;
+    let key = KeyFile::of(&OpenStore::of(source.clone()), from, to)?;
     let source = Objects::new(source.store());
     let stop = Stop::watch(false)?;
     let mut loader = begin(to, &key)?;

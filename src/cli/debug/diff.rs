@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::report;
 use super::tolerant::Tolerant;
 use crate::cli::file::shown::File;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Outcome, Result, Streams};
@@ -37,7 +37,7 @@ impl Listed for Row {
 
 /// `debug diff`. What lies below a damaged node is not compared, and the node is named.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     old: &Revision,
     new: &Revision,
     json: bool,

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256 as Hasher};
 use super::report;
 use super::tolerant::Tolerant;
 use crate::base::id::Sha256;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::digest;
 use crate::repo::Revision;
@@ -15,7 +15,7 @@ use crate::repo::Revision;
 /// `debug digest`. No line of a file can be taken for the last one, which holds no `|`. Of a damaged
 /// tree the lines that can be read are shown, and no digest.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     revision: &Revision,
     json: bool,
     streams: &mut Streams<'_>,

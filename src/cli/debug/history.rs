@@ -6,7 +6,7 @@ use super::refs::Refs;
 use super::{parts, report};
 use crate::base::id::ManifestId;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Error, Outcome, Result, Streams, names};
@@ -76,7 +76,7 @@ impl Row {
 
 /// `debug history`.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     target: &str,
     json: bool,
     streams: &mut Streams<'_>,

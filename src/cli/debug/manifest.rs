@@ -6,7 +6,7 @@ use super::report;
 use super::shown::TotalsShown;
 use crate::base::digest::byte_count;
 use crate::base::id::{Kind, ManifestId, NodeId};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::visible;
 use crate::cli::{Outcome, Result, Streams};
@@ -55,7 +55,7 @@ impl Measures {
 
 /// `debug manifest`.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     revision: &Revision,
     json: bool,
     streams: &mut Streams<'_>,

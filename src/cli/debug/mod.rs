@@ -19,7 +19,7 @@ mod tolerant;
 #[cfg(test)]
 mod tests;
 
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams, names};
 use crate::base::repo_id::RepoId;
@@ -30,7 +30,7 @@ use args::DebugCommand;
 pub(super) fn run(
     command: DebugCommand,
     settings: &Settings,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     match command {
@@ -64,7 +64,7 @@ fn parts<'t>(target: &'t str, second: &str) -> Result<(RepoId, &'t str)> {
 }
 
 /// What `REPO_ID:REVISION` names.
-fn revision(opened: &Opened, target: &str) -> Result<Revision> {
+fn revision(opened: &OpenStore, target: &str) -> Result<Revision> {
     let (repo_id, reference) = parts(target, "REVISION")?;
     opened.revision(&repo_id, reference)
 }

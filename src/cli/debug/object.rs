@@ -8,7 +8,7 @@ use super::report;
 use super::shown::{Says, fault_of, read};
 use crate::base::digest::BodyHasher;
 use crate::base::id::{ObjectId, is_lower_hex};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::quoted;
 use crate::cli::{Error, Outcome, Result, Streams};
@@ -33,7 +33,11 @@ struct Shown {
 }
 
 /// `debug object --raw`. Bytes that are not the object's are written too, and told as that.
-pub(super) fn write_raw(opened: &Opened, id: &str, streams: &mut Streams<'_>) -> Result<Outcome> {
+pub(super) fn write_raw(
+    opened: &OpenStore,
+    id: &str,
+    streams: &mut Streams<'_>,
+) -> Result<Outcome> {
     let (id, stored) = find(opened, id)?;
     let fault = write_bytes(id, &stored, streams.out)?;
     let findings: Vec<_> = fault
@@ -64,7 +68,7 @@ fn damaged(id: ObjectId, stored: &StoredObject, fault: &str) -> String {
 
 /// `debug object`.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     id: &str,
     json: bool,
     streams: &mut Streams<'_>,
@@ -88,7 +92,7 @@ pub(super) fn run(
 }
 
 /// The one object whose id begins so.
-fn find(opened: &Opened, text: &str) -> Result<(ObjectId, StoredObject)> {
+fn find(opened: &OpenStore, text: &str) -> Result<(ObjectId, StoredObject)> {
     let id = whole_id(opened, text)?;
     let stored = opened.store.object(id)?;
     let stored = stored.ok_or_else(|| Error::Failed(format!("no object begins with {text}")))?;
@@ -96,7 +100,7 @@ fn find(opened: &Opened, text: &str) -> Result<(ObjectId, StoredObject)> {
 }
 
 /// The one id that begins so.
-fn whole_id(opened: &Opened, text: &str) -> Result<ObjectId> {
+fn whole_id(opened: &OpenStore, text: &str) -> Result<ObjectId> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
@@ -125,7 +129,7 @@ fn whole_id(opened: &Opened, text: &str) -> Result<ObjectId> {
 }
 
 /// Ids that begin with these digits, the last one apart where it is alone.
-fn ids_beginning(opened: &Opened, text: &str) -> Result<Vec<ObjectId>> {
+fn ids_beginning(opened: &OpenStore, text: &str) -> Result<Vec<ObjectId>> {
     let whole_bytes = &text[..text.len() & !1];
     let prefix = hex::decode(whole_bytes).expect("an even number of hexadecimal digits");
     match opened.store.ids_with_prefix(&prefix, usize::MAX) {

@@ -10,7 +10,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::ManifestId;
 use crate::base::repo_id::RepoId;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Outcome, Result, Streams};
@@ -131,7 +131,7 @@ impl Listed for Reference {
 }
 
 /// `debug refs`.
-pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
+pub(super) fn run(opened: &OpenStore, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
     let mut refs = Refs::read(opened.inspectable())?;
     refs.references.retain(|at| at.standing == Standing::Living);
     // Of each those that are there: the record has the number of the last.

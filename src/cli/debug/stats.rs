@@ -13,7 +13,7 @@ use crate::base::limits::{
     NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
 use crate::cli::collect::{Counted, said};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::progress::Progress;
 use crate::cli::{Outcome, Result, Streams};
@@ -76,7 +76,7 @@ struct Held {
 }
 
 /// `debug stats`.
-pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
+pub(super) fn run(opened: &OpenStore, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
     let (stats, findings) = count(opened, streams)?;
     if json {
         output::write_json(streams.out, &stats)?;
@@ -86,7 +86,7 @@ pub(super) fn run(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Res
     report(&findings, streams)
 }
 
-fn count(opened: &Opened, streams: &mut Streams<'_>) -> Result<(Stats, Vec<String>)> {
+fn count(opened: &OpenStore, streams: &mut Streams<'_>) -> Result<(Stats, Vec<String>)> {
     let store = opened.inspectable();
     let mut refs = Refs::read(store)?;
     let states = refs.states(store)?;

@@ -2,13 +2,17 @@
 
 use super::args::Cat;
 use super::nothing_at;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 
 /// `cat`. The bytes go out as they are, also to a terminal.
-pub(in crate::cli) fn write(wish: &Cat, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn write(
+    wish: &Cat,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let path = names::file(&wish.path)?;
     let revision = opened.revision(&repo_id, &wish.revision)?;

@@ -4,7 +4,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
 use crate::base::id::BlobId;
 use crate::base::repo_id::RepoId;
-use crate::cli::opened::{Opened, parse_version, snapshot};
+use crate::cli::open_store::{OpenStore, parse_version, snapshot};
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result};
 use crate::repo;
@@ -21,7 +21,7 @@ const ABSENT: &str = "absent";
 pub(super) fn condition(
     expect: Option<&str>,
     (repo_id, branch, path): (&RepoId, &BranchName, &FilePath),
-    opened: &Opened,
+    opened: &OpenStore,
 ) -> Result<Condition> {
     let Some(expect) = expect else {
         return Ok(Condition::None);
@@ -49,7 +49,7 @@ pub(super) fn condition(
 pub(super) fn refusal(
     error: repo::Error,
     (repo_id, branch, path): (&RepoId, &BranchName, &FilePath),
-    opened: &Opened,
+    opened: &OpenStore,
 ) -> Error {
     if !matches!(error, repo::Error::Precondition { .. }) {
         return error.into();

@@ -7,7 +7,7 @@ use super::args::Ls;
 use super::nothing_at;
 use super::shown::File;
 use crate::base::file_path::FilePath;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::{JsonArray, visible};
 use crate::cli::{Result, Streams, names};
 use crate::repo;
@@ -30,7 +30,7 @@ struct Row {
 }
 
 /// `ls`.
-pub(in crate::cli) fn list(wish: &Ls, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn list(wish: &Ls, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let path = names::folder(wish.path.as_deref())?;
     let revision = opened.revision_or_default(&repo_id, wish.revision.as_deref())?;

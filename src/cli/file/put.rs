@@ -12,7 +12,7 @@ use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
@@ -36,7 +36,7 @@ struct Saved {
 pub(in crate::cli) fn save(
     wish: &Put,
     bytes_max: u64,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
@@ -86,7 +86,7 @@ pub(in crate::cli) fn save(
 }
 
 /// Reads a body to its end. `name` says where it comes from.
-fn read(from: &mut dyn Read, name: &str, bytes_max: u64, opened: &Opened) -> Result<NewFile> {
+fn read(from: &mut dyn Read, name: &str, bytes_max: u64, opened: &OpenStore) -> Result<NewFile> {
     let mut upload = opened.repository.upload(None);
     let mut chunk = vec![0; READ_CHUNK_BYTES];
     let mut bytes: u64 = 0;

@@ -2,14 +2,18 @@
 
 use super::args::Rm;
 use super::{expected, nothing_at};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Message, Missing};
 
 /// `rm`.
-pub(in crate::cli) fn delete(wish: &Rm, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn delete(
+    wish: &Rm,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let branch = names::branch(&wish.branch)?;
     let path = names::file(wish.path.trim_end_matches('/'))?;

@@ -8,7 +8,7 @@ mod tests;
 
 use super::backup::stop::Stop;
 use super::names;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output::counted;
 use super::progress::Progress;
 use super::project::owner::require_enabled;
@@ -36,7 +36,7 @@ const MIB: u64 = 1 << 20;
 pub(super) fn import(
     wish: &Import,
     settings: &Settings,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let repo_id = names::repo_id(&wish.repo_id)?;
@@ -165,7 +165,7 @@ impl Importing<'_> {
     /// Reads the folder into the store.
     fn read(
         &self,
-        opened: &Opened,
+        opened: &OpenStore,
         found: ImportPreview,
         skips: &mut Skips,
         streams: &mut Streams<'_>,
@@ -243,7 +243,7 @@ fn refused(lost: &str) -> Error {
     ))
 }
 
-fn options(wish: &Import, settings: &Settings, opened: &Opened) -> Result<ImportOptions> {
+fn options(wish: &Import, settings: &Settings, opened: &OpenStore) -> Result<ImportOptions> {
     let exclude = Exclude::new(&wish.exclude);
     let exclude = exclude.map_err(|e| Error::Usage(format!("--exclude {e}")))?;
     let date = wish.date.as_deref().map(|text| {
@@ -270,7 +270,7 @@ fn options(wish: &Import, settings: &Settings, opened: &Opened) -> Result<Import
 }
 
 /// Who the history names.
-fn author(wish: &Import, opened: &Opened) -> Result<Actor> {
+fn author(wish: &Import, opened: &OpenStore) -> Result<Actor> {
     let actor = opened.actor.clone();
     let Some(name) = &wish.author else {
         return Ok(actor);
@@ -289,7 +289,7 @@ enum Target {
 }
 
 impl Target {
-    fn find(repo_id: &RepoId, owner: Option<&str>, opened: &Opened) -> Result<Self> {
+    fn find(repo_id: &RepoId, owner: Option<&str>, opened: &OpenStore) -> Result<Self> {
         let owner = owner
             .map(|name| opened.accounts.by_name(name))
             .transpose()?;
@@ -337,7 +337,7 @@ impl Target {
         branch: &BranchName,
         date: Timestamp,
         actor: Actor,
-        opened: &Opened,
+        opened: &OpenStore,
     ) -> Result<ProjectWriter> {
         let project = match self {
             Self::Project(project) => project,

@@ -10,7 +10,7 @@ use clap::Args;
 use daemon_role::DaemonRole;
 
 use crate::cli::first_start::{first_account, first_account_of_fleet, server_key};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::visible_path;
 use crate::cli::settings::Settings;
 use crate::cli::{Error, Result, Streams, bucket, engine};
@@ -55,14 +55,14 @@ fn in_folder(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let shown = visible_path(data);
-    if Folder::was_made(data) && !Opened::for_reading(settings)?.accounts.is_empty()? {
+    if Folder::was_made(data) && !OpenStore::for_reading(settings)?.accounts.is_empty()? {
         let said = format_args!(
             "{shown}: there is a store here already; \"siteconf status --data {shown}\" shows it"
         );
         return already_there(wish, &said, streams);
     }
     let engine = engine::open(settings, Purpose::Serve)?;
-    let opened = Opened::of(engine);
+    let opened = OpenStore::of(engine);
     server_key(
         opened.key_file(settings)?,
         &opened.repository,
@@ -98,11 +98,11 @@ fn in_database(
     // As the service will, which is sooner told now than then.
     let store = StoreAddress::Postgres(address.clone());
     drop(Engine::open(&store, bucket.as_ref(), Purpose::Serve).map_err(refused)?);
-    let Opened {
+    let OpenStore {
         repository,
         accounts,
         ..
-    } = Opened::beside(settings)?;
+    } = OpenStore::beside(settings)?;
     if !accounts.is_empty()? {
         let said = format_args!("{url}: there is a store here already");
         return already_there(wish, &said, streams);

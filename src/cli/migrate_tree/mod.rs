@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use super::backup::stop::Stop;
 use super::first_start::KeyState;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::progress::Progress;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
@@ -42,7 +42,7 @@ use tree::Tree;
 
 /// A move that is under way, or is only looked at.
 struct Migration<'a> {
-    opened: &'a Opened,
+    opened: &'a OpenStore,
     tree: Tree,
     owners: Owners,
     token_file: Option<PathBuf>,
@@ -82,9 +82,9 @@ pub(super) fn run(
         None => Owners::default(),
     };
     let opened = if wish.dry_run || wish.verify {
-        Opened::for_reading(settings)?
+        OpenStore::for_reading(settings)?
     } else {
-        Opened::beside(settings)?
+        OpenStore::beside(settings)?
     };
     let Streams {
         out,

@@ -1,7 +1,7 @@
 //! A project, made.
 
 use super::owner::require_enabled;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 
@@ -9,7 +9,7 @@ use crate::repo;
 pub(super) fn create(
     repo_id: &str,
     owner: &str,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let repo_id = names::repo_id(repo_id)?;

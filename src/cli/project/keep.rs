@@ -1,14 +1,14 @@
 //! Which snapshots of a project stay.
 
 use super::args::ProjectKeep;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::{Result, Streams, names};
 use crate::repo::Retention;
 
 /// `project keep`.
 pub(in crate::cli) fn set_rule(
     wish: &ProjectKeep,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;

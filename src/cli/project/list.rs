@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Result, Streams};
@@ -43,7 +43,11 @@ impl Listed for Row {
 }
 
 /// `project list`.
-pub(in crate::cli) fn list(opened: &Opened, json: bool, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn list(
+    opened: &OpenStore,
+    json: bool,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let accounts = opened.accounts.list()?;
     let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
     let mut rows = Vec::new();

@@ -14,7 +14,7 @@ mod validate;
 use args::ProjectCommand;
 
 use crate::cli::deleted;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::settings::Settings;
 use crate::cli::{Outcome, Result, Streams};
 
@@ -22,7 +22,7 @@ use crate::cli::{Outcome, Result, Streams};
 pub(super) fn run(
     command: &ProjectCommand,
     settings: &Settings,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let done = match command {

@@ -1,7 +1,7 @@
 //! A project under another name, and in other hands.
 
 use super::owner::require_enabled;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::ProjectWriter;
@@ -10,7 +10,7 @@ use crate::repo::ProjectWriter;
 pub(super) fn rename(
     repo_id: &str,
     new_id: &str,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let new_id = names::repo_id(new_id)?;
@@ -32,7 +32,7 @@ pub(super) fn rename(
 pub(super) fn transfer(
     repo_id: &str,
     owner: &str,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let account = opened.accounts.by_name(owner)?;

@@ -1,7 +1,7 @@
 //! Projects deleted, and restored.
 
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::{Result, Streams, names};
 use crate::repo;
 use crate::repo::{DeletedId, Missing, ProjectWriter};
@@ -9,7 +9,7 @@ use crate::repo::{DeletedId, Missing, ProjectWriter};
 /// `project delete`.
 pub(in crate::cli) fn delete(
     repo_id: &str,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let project = opened.project(&names::repo_id(repo_id)?)?;
@@ -25,7 +25,7 @@ pub(in crate::cli) fn delete(
 /// `project restore`.
 pub(in crate::cli) fn restore(
     wish: &RestoreWish,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let new_id = wish.name.as_deref().map(names::repo_id).transpose()?;

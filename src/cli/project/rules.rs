@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::args::ProjectRules;
 use crate::base::limits::JSON_BYTES_MAX;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{Listed, counted};
 use crate::cli::{Error, Result, Streams, names};
@@ -46,7 +46,11 @@ impl Listed for Row {
 }
 
 /// `project rules`.
-pub(super) fn run(wish: &ProjectRules, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn run(
+    wish: &ProjectRules,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let repo_id = names::repo_id(&wish.repo_id)?;
     let project = opened.project(&repo_id)?;
     let set = match &wish.set {

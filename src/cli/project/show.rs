@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::visible;
 use crate::cli::{Result, Streams, names};
@@ -30,7 +30,7 @@ struct Shown {
 pub(super) fn show(
     repo_id: &str,
     json: bool,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let project = opened.project(&names::repo_id(repo_id)?)?;

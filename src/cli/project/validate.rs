@@ -6,7 +6,7 @@ use super::args::ProjectValidate;
 use super::rules;
 use crate::base::file_path::FilePath;
 use crate::base::limits::BROKEN_PAGE_MAX;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{counted, visible};
 use crate::cli::{Outcome, Result, Streams, names};
@@ -26,7 +26,7 @@ struct Row<'a> {
 /// `project validate`.
 pub(super) fn list(
     wish: &ProjectValidate,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let repo_id = names::repo_id(&wish.repo_id)?;

@@ -25,7 +25,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::first_start::FirstPasswordFile;
 use super::output::visible;
 use super::settings::{Flags, SERVE, Settings};
-use super::{Error, Result, Streams, bucket, engine, first_start, log, opened, settings};
+use super::{Error, Result, Streams, bucket, engine, first_start, log, open_store, settings};
 use crate::access;
 use crate::access::{Accounts, Gate};
 use crate::base::clock::{Clock, SystemClock};
@@ -240,7 +240,7 @@ fn begin(
     renew_key: bool,
     streams: &mut Streams<'_>,
 ) -> Result<ServerKey> {
-    let accounts = Accounts::new(repository).acting(opened::actor());
+    let accounts = Accounts::new(repository).acting(open_store::actor());
     let folder = engine.embedded().map(|store| store.data_folder());
     let key_file = engine::key_file(folder, settings)?;
     if folder.is_none() {

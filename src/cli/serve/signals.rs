@@ -21,7 +21,7 @@ const CUT_OFF: i32 = 1;
 /// Signals that are kept for [`watch`] from the beginning of a start on. Those that ask for a reload end a
 /// process that has no handler; those that ask for an end may end a start that takes long.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct HeldSignals {
     signals: Signals,
     /// As the process was started.
     outlives_terminal: bool,
@@ -29,8 +29,8 @@ pub(super) struct Kept {
 }
 
 /// Keeps what comes from now on.
-pub(super) fn keep() -> io::Result<Kept> {
-    Ok(Kept {
+pub(super) fn keep() -> io::Result<HeldSignals> {
+    Ok(HeldSignals {
         // Looked at before the handler is there, which changes it.
         outlives_terminal: ignores_hangup(),
         terminals: terminals(),
@@ -41,12 +41,12 @@ pub(super) fn keep() -> io::Result<Kept> {
 /// What is given ends with the first SIGTERM, Ctrl-C or end of the terminal. From then on the process
 /// has until the limit, or until a second signal, whatever hangs in it. Any other SIGHUP is a reload.
 pub(super) fn watch(
-    kept: Kept,
+    kept: HeldSignals,
     limit: Duration,
     rest_of_log: log::Rest,
     reload: Trigger,
 ) -> io::Result<oneshot::Receiver<()>> {
-    let Kept {
+    let HeldSignals {
         mut signals,
         outlives_terminal,
         terminals,

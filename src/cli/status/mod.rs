@@ -9,7 +9,7 @@ use crate::access::Tokens;
 use crate::base::clock::{CLOCK_DOUBT_S, DAY_S};
 use crate::cli::collect::said;
 use crate::cli::first_start::key_fault;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{visible_lines, visible_path};
 use crate::cli::progress::Progress;
@@ -39,7 +39,7 @@ pub(super) struct Wish {
 pub(super) fn show(
     wish: &Wish,
     settings: &Settings,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let status = gather(wish.weigh, settings, opened, streams);
@@ -57,7 +57,12 @@ pub(super) fn show(
     })
 }
 
-fn gather(weigh: bool, settings: &Settings, opened: &Opened, streams: &mut Streams<'_>) -> Status {
+fn gather(
+    weigh: bool,
+    settings: &Settings,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Status {
     let store = opened.inspectable();
     let Overview {
         format,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Desk;
 use crate::cli::Streams;
 use crate::cli::first_start::first_account_of_fleet;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 
 const ACME: &str = "ROLE_SITEBUILDER_USER__acme";
@@ -272,7 +272,7 @@ fn the_first_password_goes_from_its_file_when_another_is_set() {
 fn a_first_password_that_cannot_be_shown_is_told_with_what_to_do() {
     let desk = Desk::new();
     let data = StoreAddress::Folder(desk.path("data"));
-    let opened = Opened::of(Engine::open(&data, None, Purpose::Change).unwrap());
+    let opened = OpenStore::of(Engine::open(&data, None, Purpose::Change).unwrap());
     let mut room = [0; 8];
     let streams = &mut Streams {
         input: &mut io::empty(),

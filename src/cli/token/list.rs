@@ -5,7 +5,7 @@ use super::args::TokenList;
 use super::row::Row;
 use crate::access::{Account, TokenState, TokenView, Tokens};
 use crate::base::clock::Timestamp;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo::Project;
@@ -39,7 +39,7 @@ impl Filter {
 }
 
 /// `token list`.
-pub(super) fn list(wish: &TokenList, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     let now = opened.repository.clock().now();
     let time = |flag, text: &Option<String>, read: fn(&str, Timestamp) -> Option<Timestamp>| {
         let read = |text: &String| {

@@ -12,7 +12,7 @@ use crate::access;
 use crate::access::{Account, Expiry, NewToken, TokenChange, TokenView, Tokens};
 use crate::base::clock::{Timestamp, parse_span_s};
 use crate::base::secret::{SECRET_DIGITS, Secret};
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use args::{TokenCommand, TokenCreate, TokenUpdate};
@@ -45,7 +45,11 @@ impl<'a> Shown<'a> {
 }
 
 /// Runs one of the commands of `token`.
-pub(super) fn run(command: TokenCommand, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn run(
+    command: TokenCommand,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let tokens = Tokens::new(&opened.repository);
     match command {
         TokenCommand::Create(wish) => create(wish, opened, streams),
@@ -72,7 +76,7 @@ pub(super) fn run(command: TokenCommand, opened: &Opened, streams: &mut Streams<
 }
 
 /// Prints the token alone, so that a script can take it.
-fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     names::token(&wish.name)?;
     let now = opened.repository.clock().now();
     let expires_at = wish.expires.as_deref().map(|text| parse_end(text, now));
@@ -122,7 +126,7 @@ fn create(wish: TokenCreate, opened: &Opened, streams: &mut Streams<'_>) -> Resu
     Ok(())
 }
 
-fn update(wish: TokenUpdate, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     wish.name.as_deref().map_or(Ok(()), names::token)?;
     let tokens = Tokens::new(&opened.repository);
     let account = owner_of(&tokens, &wish.id)?;
@@ -161,7 +165,7 @@ fn rotate(
     id: &str,
     grace: Option<&str>,
     json: bool,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let grace_s = grace.map_or(Ok(0), |text| {
@@ -215,7 +219,7 @@ fn read_value(streams: &mut Streams<'_>) -> Result<Secret> {
 }
 
 /// Refuses projects that are not there, and those that the account may not read, with what to do.
-fn require_readable(repos: &[String], account: &Account, opened: &Opened) -> Result<()> {
+fn require_readable(repos: &[String], account: &Account, opened: &OpenStore) -> Result<()> {
     for repo_id in repos {
         let project = opened.project(&names::repo_id(repo_id)?)?;
         if !account.may_read(&project) {

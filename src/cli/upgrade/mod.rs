@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::backup::stop::Stop;
-use super::opened::Opened;
+use super::open_store::OpenStore;
 use super::output;
 use super::output::visible_path;
 use super::progress::Progress;
@@ -111,7 +111,7 @@ fn convert(data: &Path, outlook: &Outlook, streams: &mut Streams<'_>) -> Result<
 
 /// Leaves word of it in the audit log: from what to what.
 pub(super) fn note(settings: &Settings, detail: String) -> Result<()> {
-    let opened = Opened::beside(settings)?;
+    let opened = OpenStore::beside(settings)?;
     let told = AuditRecord {
         detail: audit::detail(detail),
         ..AuditRecord::new(

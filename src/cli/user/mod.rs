@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::access;
 use crate::access::{Account, Accounts, Role};
 use crate::cli::first_start::FirstPassword;
-use crate::cli::opened::{Opened, some_of};
+use crate::cli::open_store::{OpenStore, some_of};
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::password::NewPassword;
@@ -51,7 +51,11 @@ impl Listed for Row {
 }
 
 /// Runs one of the commands of `user`.
-pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn run(
+    command: UserCommand,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let accounts = &opened.accounts;
     match command {
         UserCommand::Add {
@@ -136,7 +140,7 @@ pub(super) fn run(command: UserCommand, opened: &Opened, streams: &mut Streams<'
 }
 
 /// Removes an account, unless it owns something: that would have no owner.
-fn remove(name: &str, force: bool, opened: &Opened, streams: &mut Streams<'_>) -> Result<()> {
+fn remove(name: &str, force: bool, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     let password = FirstPassword::of(name, opened)?;
     let accounts = forced(&opened.accounts, force);
     let tokens = accounts.remove(name).map_err(advised)?;

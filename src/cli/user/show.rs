@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::access::{Account, Role, Tokens};
 use crate::base::limits::AUDIT_SEARCHED_MAX;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::visible;
 use crate::cli::{Result, Streams};
@@ -28,7 +28,7 @@ struct Shown {
 pub(super) fn show(
     name: &str,
     json: bool,
-    opened: &Opened,
+    opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let account = opened.accounts.by_name(name)?;
@@ -65,7 +65,7 @@ pub(super) fn show(
 }
 
 /// When it logged in, as far as the audit log is searched.
-fn last_login(account: &Account, opened: &Opened) -> Result<Option<String>> {
+fn last_login(account: &Account, opened: &OpenStore) -> Result<Option<String>> {
     let filter = Filter {
         user: Some(account.name().to_owned()),
         ..Filter::default()

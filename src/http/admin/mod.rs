@@ -16,7 +16,7 @@ mod unzip;
 
 use payload::Payload;
 
-use super::admission::long::LongPlace;
+use super::admission::long::LongPermit;
 use super::error::Error;
 use super::login;
 use super::reply::Reply;
@@ -78,7 +78,7 @@ pub(in crate::http) async fn respond(
 }
 
 /// A place among the long requests for who asks.
-async fn long_place(context: &RequestContext) -> Result<LongPlace, Error> {
+async fn long_place(context: &RequestContext) -> Result<LongPermit, Error> {
     let service = &context.service;
     let caller = service.threads.look(|| context.caller()).await?;
     service.long.enter(caller.account(), None)

@@ -36,7 +36,7 @@ impl AnswerMemory {
     ///
     /// # Errors
     /// [`Error::TooMany`] for a credential that has its part already, or a token whose account's tokens have
-    /// theirs; [`Error::NoRoom`].
+    /// theirs; [`Error::Overloaded`].
     ///
     /// # Limits
     /// Fewer than [`ANSWER_BYTES_COUNTED_MIN`] bytes are not counted, more than

@@ -74,7 +74,7 @@ impl BodyShare {
     /// Takes as much memory as so many bytes.
     ///
     /// # Errors
-    /// [`Error::TooMany`] when the account has its part, [`Error::NoRoom`] when there is none left.
+    /// [`Error::TooMany`] when the account has its part, [`Error::Overloaded`] when there is none left.
     pub(in crate::http) fn grow_to(&mut self, bytes: u64) -> Result<(), Error> {
         let little = self.little.as_mut();
         if little.is_some_and(|little| little.grow_to(bytes).is_ok()) {

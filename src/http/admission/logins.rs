@@ -45,7 +45,7 @@ pub(in crate::http) struct Logins {
 
 /// A place where a password is hashed. The work keeps it, because it goes on when its client leaves.
 #[derive(Debug)]
-pub(in crate::http) struct LoginPlace {
+pub(in crate::http) struct LoginPermit {
     _shares: (Share<ClientNetwork>, Option<Share<()>>),
     _turns: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
 }
@@ -80,7 +80,7 @@ impl Logins {
         &self,
         account: &str,
         client: ClientNetwork,
-    ) -> Option<LoginPlace> {
+    ) -> Option<LoginPermit> {
         let is_stranger = !self.has_succeeded(account, client);
         let share = self.room.take(client, 1).ok()?;
         let (mut of_strangers, mut turn_of_strangers) = (None, None);
@@ -88,7 +88,7 @@ impl Logins {
             of_strangers = Some(self.room_of_strangers.take((), 1).ok()?);
             turn_of_strangers = Some(permit(Arc::clone(&self.hashing_of_strangers)).await);
         }
-        Some(LoginPlace {
+        Some(LoginPermit {
             _turns: (permit(Arc::clone(&self.hashing)).await, turn_of_strangers),
             _shares: (share, of_strangers),
         })

@@ -22,7 +22,7 @@ pub(in crate::http) struct LongRequests {
 
 /// One request's place. It is free again when this is dropped.
 #[derive(Debug)]
-pub(in crate::http) struct LongPlace {
+pub(in crate::http) struct LongPermit {
     turns: Turns,
     is_of_token: bool,
     _share: CredentialShare,
@@ -61,7 +61,7 @@ impl LongRequests {
     ///
     /// # Errors
     /// [`Error::TooMany`] for a credential that has its part already, or a token whose account's tokens have
-    /// theirs; [`Error::NoRoom`].
+    /// theirs; [`Error::Overloaded`].
     ///
     /// # Limits
     /// As [`CredentialQuota::new`], of all that run or wait.
@@ -69,15 +69,15 @@ impl LongRequests {
         &self,
         account: &Account,
         token: Option<u64>,
-    ) -> Result<LongPlace, Error> {
+    ) -> Result<LongPermit, Error> {
         let too_many = "too many long requests at once";
         let place = self.place(Credential::new(account, token));
         place.map_err(|full| full.refused(account.name(), too_many, too_many, 1))
     }
 
     /// Takes a place for a credential.
-    pub(in crate::http) fn place(&self, credential: Credential) -> Result<LongPlace, Full> {
-        Ok(LongPlace {
+    pub(in crate::http) fn place(&self, credential: Credential) -> Result<LongPermit, Full> {
+        Ok(LongPermit {
             _share: self.room.take(credential, 1)?,
             turns: self.turns.clone(),
             is_of_token: credential.is_token(),
@@ -85,7 +85,7 @@ impl LongRequests {
     }
 }
 
-impl LongPlace {
+impl LongPermit {
     /// Waits without a thread until it is this one's turn.
     pub(in crate::http) fn turn(&self) -> impl Future<Output = Turn> + use<> {
         let Turns { running, of_tokens } = self.turns.clone();

@@ -102,7 +102,7 @@ impl Full {
                 refusal: Refusal::of(account, of_one),
                 retry_after_s,
             },
-            Self::All => Error::NoRoom(of_all),
+            Self::All => Error::Overloaded(of_all),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(in crate::http) struct WaitingRequests {
 
 /// One request's place. It is free again when this is dropped.
 #[derive(Debug)]
-pub(in crate::http) struct WaitingPlace {
+pub(in crate::http) struct WaitingPermit {
     tallies: Arc<Tallies>,
     _shares: (CredentialShare, Share<ClientNetwork>),
 }
@@ -65,13 +65,13 @@ impl WaitingRequests {
     /// Takes a place for a request of this account, or of its token of this number, that came from here.
     ///
     /// # Errors
-    /// [`Error::TooMany`] for a credential or a client that has its part already, [`Error::NoRoom`].
+    /// [`Error::TooMany`] for a credential or a client that has its part already, [`Error::Overloaded`].
     pub(in crate::http) fn enter(
         &self,
         account: &Account,
         token: Option<u64>,
         client: IpAddr,
-    ) -> Result<WaitingPlace, Error> {
+    ) -> Result<WaitingPermit, Error> {
         let refused = |full: Full, of_one| {
             full.refused(
                 account.name(),
@@ -89,14 +89,14 @@ impl WaitingRequests {
             of_client.map_err(|full| refused(full, "too many requests of one address wait"))?;
         let tallies = Arc::clone(&self.tallies);
         tallies.requests_waiting.up();
-        Ok(WaitingPlace {
+        Ok(WaitingPermit {
             tallies,
             _shares: (of_credential, of_client),
         })
     }
 }
 
-impl Drop for WaitingPlace {
+impl Drop for WaitingPermit {
     fn drop(&mut self) {
         self.tallies.requests_waiting.down();
     }

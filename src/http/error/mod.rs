@@ -102,7 +102,7 @@ pub(super) enum Error {
     },
     /// All of something is taken.
     #[error("{0}; try again in a moment")]
-    NoRoom(&'static str),
+    Overloaded(&'static str),
     /// The service should be sent no requests.
     #[error("not ready: {0}")]
     NotReady(String),
@@ -208,9 +208,10 @@ impl Error {
     /// True for what went wrong here, so that the operator should look; false for a refusal.
     pub(super) fn is_failure(&self) -> bool {
         match self {
-            Self::UnknownMethod | Self::TransferCoding | Self::NoRoom(_) | Self::NotReady(_) => {
-                false
-            }
+            Self::UnknownMethod
+            | Self::TransferCoding
+            | Self::Overloaded(_)
+            | Self::NotReady(_) => false,
             // The store tells the log when one of these begins.
             other
                 if matches!(
@@ -250,7 +251,7 @@ impl Error {
             Self::HeaderLines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::UnknownMethod | Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::NoRoom(_) | Self::NotReady(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded(_) | Self::NotReady(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Crashed => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Access(error) => of_access(error),
             Self::Repo(error) => of_repo(error),
@@ -296,7 +297,7 @@ impl Error {
             Self::Range { size } => format!("the range begins behind the end, {size} bytes").into(),
             Self::Expectation => "only \"Expect: 100-continue\" is understood".into(),
             Self::UnknownMethod => "this method is not implemented".into(),
-            Self::NoRoom(_) | Self::NotReady(_) => self.to_string().into(),
+            Self::Overloaded(_) | Self::NotReady(_) => self.to_string().into(),
             Self::TransferCoding => "only the transfer coding \"chunked\" is implemented".into(),
             Self::Access(access::Error::Unauthenticated(_)) => {
                 either("401 Unauthorized", "Not logged in")

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::access;
 use crate::access::{Refusal, Refused, Visit};
-use crate::http::admission::logins::LoginPlace;
+use crate::http::admission::logins::LoginPermit;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::blocking;
 use crate::http::error::Error;
@@ -138,7 +138,7 @@ fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error>
 pub(in crate::http) async fn enter(
     context: &RequestContext,
     username: &str,
-) -> Result<LoginPlace, Error> {
+) -> Result<LoginPermit, Error> {
     let client = ClientNetwork::of(context.client);
     let place = context.service.logins.enter(username, client).await;
     place.ok_or_else(|| too_many(context, username, BUSY, 1))

@@ -34,20 +34,20 @@ impl<'a> Named<'a> {
     }
 
     /// The file. Its revision is searched for where that is needed.
-    fn open(self, project: &Project) -> Result<Opened<'a>, Error> {
+    fn open(self, project: &Project) -> Result<NamedFile<'a>, Error> {
         let revision = project.resolve(self.reference).map_err(not_found)?;
         self.at(revision)
     }
 
     /// The file, `None` where its revision has to be searched for.
-    fn open_known(self, project: &Project) -> Result<Option<Opened<'a>>, Error> {
+    fn open_known(self, project: &Project) -> Result<Option<NamedFile<'a>>, Error> {
         let revision = project.resolve_known(self.reference).map_err(not_found)?;
         revision.map(|revision| self.at(revision)).transpose()
     }
 
-    fn at(self, revision: Revision) -> Result<Opened<'a>, Error> {
+    fn at(self, revision: Revision) -> Result<NamedFile<'a>, Error> {
         let file = revision.file(&self.path)?;
-        Ok(Opened {
+        Ok(NamedFile {
             path: self.path,
             reference: self.reference,
             revision,
@@ -61,14 +61,14 @@ fn not_found(error: repo::Error) -> Error {
 }
 
 /// A file of a revision, as a request names it.
-struct Opened<'a> {
+struct NamedFile<'a> {
     path: FilePath,
     reference: Option<&'a str>,
     revision: Revision,
     file: FileView,
 }
 
-impl Opened<'_> {
+impl NamedFile<'_> {
     fn freshness(&self) -> Freshness {
         Freshness::of_reference(self.reference)
     }
@@ -149,7 +149,7 @@ pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Re
 /// Answers with a file's bytes. `keep` gets the bytes of a short file and the answer.
 fn read(
     context: &RequestContext,
-    opened: &Opened<'_>,
+    opened: &NamedFile<'_>,
     keep: impl FnOnce(Bytes, &Reply),
 ) -> Result<Reply, Error> {
     let (file, freshness) = (&opened.file, opened.freshness());
@@ -213,7 +213,7 @@ pub(super) fn show(
     object(context, &Named::by(context, path)?.open(project)?)
 }
 
-fn object(context: &RequestContext, opened: &Opened<'_>) -> Result<Reply, Error> {
+fn object(context: &RequestContext, opened: &NamedFile<'_>) -> Result<Reply, Error> {
     let content = opened.file.content()?;
     let sha256 = content.sha256;
     let digest = opened.revision.digest()?;

@@ -26,7 +26,7 @@ use super::request::body::{RequestBody, has_type};
 use super::request::context::RequestContext;
 use super::request::params;
 use super::route::read::{Resource, Route};
-use super::wait::rooms::Ticket;
+use super::wait::subscriptions::Subscription;
 use super::wait::{asked, hold};
 use crate::access::{TokenHolder, Writes};
 use crate::base::branch_name::BranchName;
@@ -62,7 +62,7 @@ pub(in crate::http) async fn respond(
     }
     let threads = &context.service.threads;
     let look = || {
-        let opened = Opened::by(&context, &route)?;
+        let opened = Authorized::by(&context, &route)?;
         let reply = opened.at_once(&context, &route)?;
         Ok((opened, reply))
     };
@@ -79,22 +79,22 @@ async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error
         Ok(wait) => wait,
         // Who may not ask is told that first.
         Err(refused) => {
-            let opened = threads.look(|| Opened::by(context, route)).await;
+            let opened = threads.look(|| Authorized::by(context, route)).await;
             return Err(opened.err().unwrap_or(refused));
         }
     };
     hold::hold(context, wait, |joins| async move {
         let look = || {
-            let opened = Opened::by(context, route)?;
-            let ticket = if joins {
+            let opened = Authorized::by(context, route)?;
+            let subscription = if joins {
                 opened.join(context, route)?
             } else {
                 None
             };
-            Ok((opened, ticket))
+            Ok((opened, subscription))
         };
-        let (opened, ticket) = threads.look(look).await?;
-        Ok((opened.respond(context, route).await?, ticket))
+        let (opened, subscription) = threads.look(look).await?;
+        Ok((opened.respond(context, route).await?, subscription))
     })
     .await
 }
@@ -114,12 +114,12 @@ fn health(context: &RequestContext) -> Result<Reply, Error> {
 
 /// Who asks, and the project that is asked for.
 #[derive(Debug)]
-struct Opened {
+struct Authorized {
     holder: TokenHolder,
     project: Option<Project>,
 }
 
-impl Opened {
+impl Authorized {
     /// Authenticates, and opens the project where the route names one.
     fn by(context: &RequestContext, route: &Route) -> Result<Self, Error> {
         let holder = token::holder(context)?;
@@ -176,17 +176,17 @@ impl Opened {
     }
 
     /// A place among those who wait for a change of what the route shows.
-    fn join(&self, context: &RequestContext, route: &Route) -> Result<Option<Ticket>, Error> {
+    fn join(&self, context: &RequestContext, route: &Route) -> Result<Option<Subscription>, Error> {
         let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
             return Ok(None);
         };
-        let rooms = &context.service.rooms;
+        let subscriptions = &context.service.subscriptions;
         match resource {
-            Resource::Branches => rooms.join(project, None).map(Some),
+            Resource::Branches => subscriptions.join(project, None).map(Some),
             // Of a name that is none the answer says so.
             Resource::Branch(name) => BranchName::parse(name)
                 .ok()
-                .map(|name| rooms.join(project, Some(&name)))
+                .map(|name| subscriptions.join(project, Some(&name)))
                 .transpose(),
             _ => Ok(None),
         }

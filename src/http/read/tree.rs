@@ -20,7 +20,7 @@ use crate::repo::{Project, Revision};
 /// A place in a tree: the state that the first page showed, and how much of it was shown. Saves that
 /// come between two pages move nothing.
 #[derive(Debug, Serialize, Deserialize)]
-struct Place {
+struct PageCursor {
     branch: u64,
     manifest: ManifestId,
     shown: u64,
@@ -35,7 +35,7 @@ struct Asked {
     /// What a token of the list is sealed to.
     list: String,
     /// Where the pages before ended, by a token.
-    place: Option<Place>,
+    place: Option<PageCursor>,
 }
 
 impl Asked {
@@ -173,8 +173,8 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     Ok(body.reply(context.headers()))
 }
 
-fn place_in(revision: &Revision, shown: u64) -> Place {
-    Place {
+fn place_in(revision: &Revision, shown: u64) -> PageCursor {
+    PageCursor {
         branch: revision.branch_number(),
         manifest: revision.manifest(),
         shown,

@@ -140,7 +140,7 @@ impl FileChunks {
             if self.unwritten.pieces.load(Ordering::Acquire) > 0 {
                 return Poll::Pending;
             }
-            ready!(self.connection.poll_room());
+            ready!(self.connection.poll_writable());
             let read = self.next_read();
             self.start(read);
         }

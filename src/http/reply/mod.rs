@@ -23,7 +23,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use serde::Serialize;
 
-use super::admission::long::LongPlace;
+use super::admission::long::LongPermit;
 use super::error::{self, Error};
 use super::request::conditions::ETag;
 use super::request::id::RequestId;
@@ -190,7 +190,7 @@ impl Reply {
     }
 
     /// The answer, whose body is made in turns with others if it is made while it is sent.
-    pub(super) fn in_turns(mut self, place: LongPlace) -> Self {
+    pub(super) fn in_turns(mut self, place: LongPermit) -> Self {
         if let ReplyBody::Pieces(body) = &mut self.body {
             body.take_turns(place);
         }

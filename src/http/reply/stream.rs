@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::task::JoinError;
 
-use crate::http::admission::long::{LongPlace, Turn};
+use crate::http::admission::long::{LongPermit, Turn};
 use crate::http::admission::pieces::PieceShares;
 use crate::http::blocking::{self, Wanted};
 
@@ -37,7 +37,7 @@ pub(in crate::http) struct ChunkStream {
     /// For a large file: its pieces are made where those are read.
     shares: Option<PieceShares>,
     /// Among what takes long: other pieces wait for their turn there. It is kept until all is sent.
-    place: Option<LongPlace>,
+    place: Option<LongPermit>,
     /// Bytes not yet handed over, when the length is known.
     left: Option<u64>,
 }
@@ -68,7 +68,7 @@ impl ChunkStream {
     }
 
     /// Makes each piece when it is its turn, and keeps the place until all is sent.
-    pub(in crate::http) fn take_turns(&mut self, place: LongPlace) {
+    pub(in crate::http) fn take_turns(&mut self, place: LongPermit) {
         self.place = Some(place);
     }
 

@@ -16,10 +16,10 @@ use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::base::limits::SHORT_LIST_BYTES_MAX;
 use crate::base::secret::Secret;
 use crate::http::admission::credential::Credential;
-use crate::http::admission::lanes::{Asker, Place};
+use crate::http::admission::fair_semaphore::{Asker, FairPermit};
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::pieces::PieceShares;
-use crate::http::admission::waiting::WaitingPlace;
+use crate::http::admission::waiting::WaitingPermit;
 use crate::http::error::Error;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
@@ -104,7 +104,7 @@ impl RequestContext {
     /// the session.
     ///
     /// # Errors
-    /// [`Error::NoRoom`].
+    /// [`Error::Overloaded`].
     pub(in crate::http) async fn found_asker(&self, is_watched: bool) -> Result<Asker, Error> {
         if self.who.get().is_none() {
             let look = || {
@@ -134,7 +134,7 @@ impl RequestContext {
     ///
     /// # Errors
     /// Too many wait; or it is not known yet who sent it.
-    pub(in crate::http) fn wait(&self) -> Result<WaitingPlace, Error> {
+    pub(in crate::http) fn wait(&self) -> Result<WaitingPermit, Error> {
         let who = self.who.get().ok_or_else(Error::no_credential)?;
         let waiting = &self.service.waiting;
         waiting.enter(who.account(), who.token(), self.client)
@@ -150,8 +150,11 @@ impl RequestContext {
     /// once it is there. A list of up to [`SHORT_LIST_BYTES_MAX`] bytes needs none. A request asks for it once.
     ///
     /// # Errors
-    /// [`Error::NoRoom`] when there was none in time.
-    pub(in crate::http) fn room_to_list(&self, bytes: usize) -> Result<Option<Place<'_>>, Error> {
+    /// [`Error::Overloaded`] when there was none in time.
+    pub(in crate::http) fn room_to_list(
+        &self,
+        bytes: usize,
+    ) -> Result<Option<FairPermit<'_>>, Error> {
         let is_long = bytes > SHORT_LIST_BYTES_MAX;
         let threads = &self.service.threads;
         is_long

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::repo::{ForeignSigns, Project};
+use crate::repo::{ExternalSigns, Project};
 
 /// How often it is looked after a sign: as often as a reader would find it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -18,7 +18,7 @@ const QUIET_MAX: Duration = Duration::from_secs(1);
 
 /// Looks as long as `goes_on`.
 pub(super) async fn look(project: Project, goes_on: impl Fn() -> bool) {
-    let mut moments = Moments::new(project.foreign_signs());
+    let mut moments = Moments::new(project.external_signs());
     loop {
         moments.next().await;
         if !goes_on() {
@@ -40,13 +40,13 @@ pub(super) async fn look(project: Project, goes_on: impl Fn() -> bool) {
 /// When to look.
 struct Moments {
     /// `None` where there are no signs to be had: then it is looked all the time.
-    signs: Option<ForeignSigns>,
+    signs: Option<ExternalSigns>,
     /// Until when it is looked for what the last sign was of.
     looks_until: Instant,
 }
 
 impl Moments {
-    fn new(signs: Option<ForeignSigns>) -> Self {
+    fn new(signs: Option<ExternalSigns>) -> Self {
         Self {
             signs,
             // What was written before there were signs has had none.

@@ -9,7 +9,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::rooms::{Rooms, Ticket};
+use super::subscriptions::{Subscription, Subscriptions};
 use crate::base::limits::{EVENTS_PAUSE_MS, EVENTS_QUIET_S_MAX, EVENTS_S_MAX};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -35,7 +35,7 @@ pub(in crate::http) trait Source: Send + 'static {
     ///
     /// # Errors
     /// Who asked may not be told any more, or what it is about is gone.
-    fn look(&mut self) -> impl Future<Output = Result<(String, Ticket), Error>> + Send;
+    fn look(&mut self) -> impl Future<Output = Result<(String, Subscription), Error>> + Send;
 
     /// True if another look would tell nothing. It is asked of each stream that was not told of a change for
     /// long, so it reads what memory holds and makes nothing.
@@ -57,15 +57,15 @@ pub(in crate::http) trait Source: Send + 'static {
 pub(in crate::http) fn respond(
     context: &RequestContext,
     source: impl Source,
-    (first, ticket): (String, Ticket),
+    (first, subscription): (String, Subscription),
 ) -> Result<Reply, Error> {
     let place = context.wait()?;
     let teller = Teller {
         source,
         first: Some(format!("{RETRY}{first}")),
-        ticket,
+        subscription,
         held: context.connection.hold(),
-        rooms: Arc::clone(&context.service.rooms),
+        subscriptions: Arc::clone(&context.service.subscriptions),
         end: Instant::now() + Duration::from_secs(EVENTS_S_MAX),
         pause_end: Instant::now(),
         _place: place,
@@ -85,9 +85,9 @@ struct Teller<S, P> {
     source: S,
     /// What is told before anything happens.
     first: Option<String>,
-    ticket: Ticket,
+    subscription: Subscription,
     held: Held,
-    rooms: Arc<Rooms>,
+    subscriptions: Arc<Subscriptions>,
     /// When the stream ends.
     end: Instant,
     /// Until when nothing is told.
@@ -108,7 +108,9 @@ impl<S: Source, P: Send> Teller<S, P> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        let quiet_end = self.rooms.end_of(Duration::from_secs(EVENTS_QUIET_S_MAX));
+        let quiet_end = self
+            .subscriptions
+            .end_of(Duration::from_secs(EVENTS_QUIET_S_MAX));
         loop {
             tokio::select! {
                 () = self.held.left() => return None,
@@ -116,18 +118,18 @@ impl<S: Source, P: Send> Teller<S, P> {
             }
             let is_quiet = tokio::select! {
                 () = self.held.left() => return None,
-                () = self.ticket.told() => false,
+                () = self.subscription.told() => false,
                 () = sleep_until(quiet_end.min(self.end)) => true,
             };
-            if Instant::now() >= self.end || self.rooms.are_closed() {
+            if Instant::now() >= self.end || self.subscriptions.are_closed() {
                 return None;
             }
             if is_quiet && self.source.is_unchanged().ok()? {
                 return Some(QUIET.to_owned());
             }
             // Why, the client learns when it comes again.
-            let (events, ticket) = self.source.look().await.ok()?;
-            self.ticket = ticket;
+            let (events, subscription) = self.source.look().await.ok()?;
+            self.subscription = subscription;
             self.pause_end = Instant::now() + Duration::from_millis(EVENTS_PAUSE_MS);
             if !events.is_empty() {
                 return Some(events);
@@ -150,19 +152,19 @@ mod tests {
 
     /// Tells what it was given since the last look.
     struct News {
-        rooms: Arc<Rooms>,
+        subscriptions: Arc<Subscriptions>,
         news: Arc<Mutex<Vec<String>>>,
     }
 
     impl Source for News {
-        async fn look(&mut self) -> Result<(String, Ticket), Error> {
-            let ticket = self.rooms.ticket();
+        async fn look(&mut self) -> Result<(String, Subscription), Error> {
+            let subscription = self.subscriptions.subscription();
             let mut news = self.news.lock().unwrap();
             let news: String = news.drain(..).collect();
             if news == REFUSED {
                 return Err(Error::no_credential());
             }
-            Ok((news, ticket))
+            Ok((news, subscription))
         }
 
         fn is_unchanged(&self) -> Result<bool, Error> {
@@ -171,7 +173,7 @@ mod tests {
     }
 
     struct Stage {
-        rooms: Arc<Rooms>,
+        subscriptions: Arc<Subscriptions>,
         news: Arc<Mutex<Vec<String>>>,
         connection: Arc<ConnectionState>,
     }
@@ -179,7 +181,7 @@ mod tests {
     impl Stage {
         fn set() -> Self {
             Self {
-                rooms: Arc::default(),
+                subscriptions: Arc::default(),
                 news: Arc::default(),
                 connection: Arc::default(),
             }
@@ -187,15 +189,15 @@ mod tests {
 
         fn stream(&self) -> Events {
             let source = News {
-                rooms: Arc::clone(&self.rooms),
+                subscriptions: Arc::clone(&self.subscriptions),
                 news: Arc::clone(&self.news),
             };
             let teller = Teller {
                 source,
                 first: Some(RETRY.to_owned()),
-                ticket: self.rooms.ticket(),
+                subscription: self.subscriptions.subscription(),
                 held: self.connection.hold(),
-                rooms: Arc::clone(&self.rooms),
+                subscriptions: Arc::clone(&self.subscriptions),
                 end: Instant::now() + Duration::from_secs(EVENTS_S_MAX),
                 pause_end: Instant::now(),
                 _place: (),
@@ -205,7 +207,7 @@ mod tests {
 
         async fn change(&self, news: &str) {
             self.news.lock().unwrap().push(news.to_owned());
-            self.rooms.tell_tickets().await;
+            self.subscriptions.notify_subscriptions().await;
         }
     }
 
@@ -264,7 +266,7 @@ mod tests {
         let began = Instant::now();
         let ends: [fn(&Stage); 3] = [
             |stage| stage.news.lock().unwrap().push(REFUSED.to_owned()),
-            |stage| stage.rooms.close(),
+            |stage| stage.subscriptions.close(),
             |stage| stage.connection.leave(),
         ];
         for end in ends {
@@ -272,7 +274,7 @@ mod tests {
             let mut stream = stage.stream();
             next(&mut stream).await.unwrap();
             end(&stage);
-            stage.rooms.tell_tickets().await;
+            stage.subscriptions.notify_subscriptions().await;
             assert_eq!(next(&mut stream).await, None);
             assert!(!stage.connection.is_held());
         }

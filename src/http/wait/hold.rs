@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep_until};
 
-use super::rooms::Ticket;
+use super::subscriptions::Subscription;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -15,23 +15,25 @@ use crate::http::request::context::RequestContext;
 /// it is then; where it is told to, it takes a place first among those who wait.
 ///
 /// # Errors
-/// Those of `attempt`; [`Error::TooMany`] and [`Error::NoRoom`] where too many wait.
+/// Those of `attempt`; [`Error::TooMany`] and [`Error::Overloaded`] where too many wait.
 pub(in crate::http) async fn hold<F>(
     context: &RequestContext,
     wait: Duration,
     attempt: impl Fn(bool) -> F,
 ) -> Result<Reply, Error>
 where
-    F: Future<Output = Result<(Reply, Option<Ticket>), Error>>,
+    F: Future<Output = Result<(Reply, Option<Subscription>), Error>>,
 {
     let service = &context.service;
-    let (began, end) = (Instant::now(), service.rooms.end_of(wait));
+    let (began, end) = (Instant::now(), service.subscriptions.end_of(wait));
     let mut place = None;
     let mut has_left = false;
     loop {
-        let is_over = has_left || Instant::now() >= end || service.rooms.are_closed();
-        let (reply, ticket) = attempt(!is_over).await?;
-        let Some(mut ticket) = ticket.filter(|_| reply.status == StatusCode::NOT_MODIFIED) else {
+        let is_over = has_left || Instant::now() >= end || service.subscriptions.are_closed();
+        let (reply, subscription) = attempt(!is_over).await?;
+        let Some(mut subscription) =
+            subscription.filter(|_| reply.status == StatusCode::NOT_MODIFIED)
+        else {
             return Ok(reply);
         };
         drop(reply);
@@ -40,7 +42,7 @@ where
         }
         let held = context.connection.hold();
         tokio::select! {
-            () = ticket.told() => {}
+            () = subscription.told() => {}
             () = sleep_until(end) => {}
             () = held.left() => has_left = true,
         }

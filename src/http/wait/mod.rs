@@ -10,4 +10,4 @@ pub(in crate::http) mod asked;
 mod beside;
 pub(in crate::http) mod events;
 pub(in crate::http) mod hold;
-pub(in crate::http) mod rooms;
+pub(in crate::http) mod subscriptions;

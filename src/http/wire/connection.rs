@@ -22,7 +22,7 @@ use super::client_stream::ClientStream;
 use super::connection_state::ConnectionState;
 use super::early_reader::{Ahead, EarlyReader};
 use super::linger::linger;
-use super::room::Room;
+use super::socket_readiness::SocketReadiness;
 use super::write_patience::WritePatience;
 use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
 use crate::http::pipeline::handle;
@@ -59,7 +59,7 @@ pub(in crate::http) async fn serve<S>(
     peer: Peer,
     mut stop: watch::Receiver<bool>,
 ) where
-    S: AsyncRead + AsyncWrite + BreakOff + Room + Send + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + BreakOff + SocketReadiness + Send + Unpin + 'static,
 {
     let traffic = Arc::clone(&service.tallies);
     let head_wait = Duration::from_secs(service.settings.limits.head_s_max);
@@ -71,7 +71,7 @@ pub(in crate::http) async fn serve<S>(
     let says_something = async {
         tokio::select! {
             biased;
-            () = poll_fn(|cx| stream.poll_arrived(cx)) => true,
+            () = poll_fn(|cx| stream.poll_readable(cx)) => true,
             _ = stop.wait_for(|stop| *stop) => false,
         }
     };
@@ -122,7 +122,7 @@ pub(in crate::http) async fn serve<S>(
                 if !state.wants_room() {
                     return Poll::Pending;
                 }
-                let room = client.poll_room(cx);
+                let room = client.poll_writable(cx);
                 ready!(for_room.watch(cx, room))?;
                 // The answer asks for it when the connection is polled again.
                 state.find_room();

@@ -91,7 +91,7 @@ impl ConnectionState {
 
     /// Ready once the system takes more bytes for the client: for the body of an answer, which takes no memory
     /// before. The connection finds out and polls the body again.
-    pub(in crate::http) fn poll_room(&self) -> Poll<()> {
+    pub(in crate::http) fn poll_writable(&self) -> Poll<()> {
         if self.room_found.swap(false, Ordering::AcqRel) {
             return Poll::Ready(());
         }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::break_off::BreakOff;
-use super::room::Room;
+use super::socket_readiness::SocketReadiness;
 use crate::base::threads::lock;
 
 /// Most bytes that are read ahead. Of a client that has sent more it is not known whether it is still there.
@@ -78,13 +78,13 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
     }
 }
 
-impl<S: Room> Room for EarlyReader<S> {
-    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.early().stream.poll_arrived(cx)
+impl<S: SocketReadiness> SocketReadiness for EarlyReader<S> {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.early().stream.poll_readable(cx)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.early().stream.poll_room(cx)
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.early().stream.poll_writable(cx)
     }
 }
 

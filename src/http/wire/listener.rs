@@ -180,7 +180,7 @@ impl Server {
         self.service.health.stop();
         stop.send_replace(true);
         // After that: who is answered now finds the connection ended.
-        self.service.rooms.close();
+        self.service.subscriptions.close();
         while connections.join_next().await.is_some() {}
     }
 

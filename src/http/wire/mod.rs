@@ -10,5 +10,5 @@ mod failed_accepts;
 mod handshake;
 mod linger;
 pub(in crate::http) mod listener;
-mod room;
+mod socket_readiness;
 mod write_patience;

@@ -13,7 +13,7 @@ use crate::repo::Projects;
 use crate::store::{Batch, Expect, Record, Result, Scan, StoreError, Version};
 
 /// A pack and the record that it is in.
-pub(super) type Kept = (Arc<Record>, Arc<AuditPack>);
+pub(super) type StoredPack = (Arc<Record>, Arc<AuditPack>);
 
 impl Projects {
     /// What packs the oldest entries that are loose behind the packs; `None` while there are few. Another who packs, or
@@ -66,7 +66,7 @@ impl Projects {
     }
 
     /// The first pack that has entries beyond a place, or of all.
-    pub(super) fn pack_after(&self, place: Option<Version>) -> Result<Option<Kept>> {
+    pub(super) fn pack_after(&self, place: Option<Version>) -> Result<Option<StoredPack>> {
         if let Some(place) = place {
             let found = self.next_pack(Some(place.saturating_add(1)), true)?;
             if let Some(found) = found.filter(|(_, pack)| pack.last > place) {
@@ -77,11 +77,11 @@ impl Projects {
     }
 
     /// The first pack that begins before a place, or the last of all.
-    pub(super) fn pack_before(&self, place: Option<Version>) -> Result<Option<Kept>> {
+    pub(super) fn pack_before(&self, place: Option<Version>) -> Result<Option<StoredPack>> {
         self.next_pack(place, true)
     }
 
-    fn next_pack(&self, place: Option<Version>, descending: bool) -> Result<Option<Kept>> {
+    fn next_pack(&self, place: Option<Version>, descending: bool) -> Result<Option<StoredPack>> {
         let mut after = place.map(key::audit_pack);
         loop {
             let found = self.store().scan(Scan {
@@ -103,7 +103,7 @@ impl Projects {
 }
 
 /// The entries of a pack, but none where all are from before `since`.
-pub(super) fn entries_of((record, pack): &Kept, since: Option<Timestamp>) -> Vec<Entry> {
+pub(super) fn entries_of((record, pack): &StoredPack, since: Option<Timestamp>) -> Vec<Entry> {
     if since.is_some_and(|since| pack.newest < since) {
         return Vec::new();
     }
@@ -119,13 +119,13 @@ pub(super) fn entries_of((record, pack): &Kept, since: Option<Timestamp>) -> Vec
 }
 
 /// The place of the last entry of a pack.
-pub(super) fn end_of((record, pack): &Kept) -> Version {
+pub(super) fn end_of((record, pack): &StoredPack) -> Version {
     // One that says wrong must not lead back.
     pack.last.max(record.number())
 }
 
 /// Has a batch remove from a pack what is from before a time. Gives how many.
-pub(super) fn forget((record, pack): &Kept, before: Timestamp, batch: &mut Batch) -> usize {
+pub(super) fn forget((record, pack): &StoredPack, before: Timestamp, batch: &mut Batch) -> usize {
     if pack.oldest >= before {
         return 0;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pack::{Kept, end_of};
+use super::pack::{StoredPack, end_of};
 use crate::base::limits::AUDIT_CHUNK;
 use crate::store::{Record, Version};
 
@@ -13,7 +13,7 @@ pub(super) struct Reach {
     place: Option<Version>,
     descending: bool,
     loose: Vec<Arc<Record>>,
-    pack: Option<Kept>,
+    pack: Option<StoredPack>,
     /// The place up to which all is known, and where the next read begins; `None` where the log ends.
     pub(super) end: Option<Version>,
 }
@@ -24,7 +24,7 @@ impl Reach {
         place: Option<Version>,
         descending: bool,
         loose: Vec<Arc<Record>>,
-        pack: Option<Kept>,
+        pack: Option<StoredPack>,
     ) -> Self {
         let of_pack = pack.as_ref().map(|kept| {
             if descending {
@@ -69,9 +69,9 @@ impl Reach {
     }
 
     /// The pack, if some of it lies within.
-    pub(super) fn pack(&self) -> Option<&Kept> {
+    pub(super) fn pack(&self) -> Option<&StoredPack> {
         let end = self.end?;
-        let is_within = |kept: &&Kept| {
+        let is_within = |kept: &&StoredPack| {
             if self.descending {
                 end_of(kept) >= end
             } else {
@@ -82,8 +82,8 @@ impl Reach {
     }
 
     /// The pack, if this read goes up to its end.
-    pub(super) fn pack_to_its_end(&self) -> Option<&Kept> {
-        let is_end = |kept: &&Kept| !self.descending && self.end == Some(end_of(kept));
+    pub(super) fn pack_to_its_end(&self) -> Option<&StoredPack> {
+        let is_end = |kept: &&StoredPack| !self.descending && self.end == Some(end_of(kept));
         self.pack.as_ref().filter(is_end)
     }
 }

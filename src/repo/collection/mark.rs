@@ -11,14 +11,14 @@ use crate::store::{Result, StoreError};
 
 /// What states lead to.
 #[derive(Debug)]
-pub(super) struct Kept<M> {
+pub(super) struct Marked<M> {
     /// What heads and older states lead to.
     pub(super) marks: M,
     /// How many entries of trees name a file that is lost, as far as marking tells.
     pub(super) lost: u64,
 }
 
-impl<M: Default> Kept<M> {
+impl<M: Default> Marked<M> {
     /// Marks what these states lead to, and calls `progress` before each, with how many are marked. `None` when
     /// that asked to end.
     ///

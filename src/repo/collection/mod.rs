@@ -17,7 +17,7 @@ use crate::store::collection::{
     Amount, Collectable, Collection, KeptByCollection, Need, Pace, Space, Swept,
 };
 use crate::store::{Result, StoreError};
-use mark::Kept;
+use mark::Marked;
 pub use retention::{Pruned, Pruning};
 use roots::Roots;
 pub use weigh::Weights;
@@ -107,7 +107,7 @@ impl Projects {
         let read = Instant::now();
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
-        let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
+        let kept = Marked::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states))
         })?;
         let Some(kept) = kept else {

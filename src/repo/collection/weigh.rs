@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::mark::Kept;
+use super::mark::Marked;
 use super::roots::Roots;
 use super::{CollectionStep, Projects};
 use crate::store::Result;
@@ -37,7 +37,7 @@ impl Projects {
         let bound = store.collectable()?;
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
-        let kept = Kept::mark(store, self.nodes(), &roots, |marked| {
+        let kept = Marked::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states));
             ControlFlow::Continue(())
         })?;

@@ -269,12 +269,12 @@ impl Changes {
         }
     }
 
-    /// As [`crate::store::Store::foreign_writes`], after [`Changes::catch_up`].
+    /// As [`crate::store::Store::external_writes`], after [`Changes::catch_up`].
     pub(super) fn found(&self) -> Version {
         self.found.load(Ordering::Acquire)
     }
 
-    /// As [`crate::store::Store::foreign_keys`].
+    /// As [`crate::store::Store::external_keys`].
     pub(super) fn keys(&self, after: Version, most: usize) -> Option<Vec<String>> {
         self.known().keys(after, most)
     }
@@ -345,7 +345,7 @@ impl Changes {
             }
             let mut known = self.known();
             known.take(upto, changes, began)?;
-            if let Some(last) = known.last_foreign() {
+            if let Some(last) = known.last_external() {
                 self.found.fetch_max(last, Ordering::AcqRel);
             }
             drop(known);

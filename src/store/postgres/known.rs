@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::base::limits::FOREIGN_CHANGES_KEPT;
+use crate::base::limits::EXTERNAL_CHANGES_KEPT;
 use crate::store::{Result, StoreError, Version};
 
 /// A change as it was read.
@@ -16,7 +16,7 @@ pub(super) struct Change {
 
 /// A change of another daemon, or one of this process that it did not know of yet when it was read.
 #[derive(Debug)]
-struct Foreign {
+struct External {
     version: Version,
     key: String,
     /// When the look began that found it.
@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// Versions beyond `upto` that this process has written: the one before the first, and the last.
     own: VecDeque<(Version, Version)>,
     /// Changes of others.
-    foreign: VecDeque<Foreign>,
+    external: VecDeque<External>,
     /// After this version all changes of others are kept, 0 for all since the beginning.
     floor: Version,
     /// The number of this process.
@@ -66,17 +66,17 @@ impl Known {
         }
         // A look may have been faster than the answer to the commit.
         let first = self
-            .foreign
+            .external
             .partition_point(|change| change.version <= before);
-        let own = self.foreign.range_mut(first..);
+        let own = self.external.range_mut(first..);
         for change in own.take_while(|change| change.version <= last) {
             change.is_own = true;
         }
     }
 
     /// The last change of another daemon.
-    pub(super) fn last_foreign(&self) -> Option<Version> {
-        self.foreign.back().map(|change| change.version)
+    pub(super) fn last_external(&self) -> Option<Version> {
+        self.external.back().map(|change| change.version)
     }
 
     /// The keys of the changes of others after a version. `None` where they are more than so many, or not known.
@@ -85,15 +85,15 @@ impl Known {
             return None;
         }
         let first = self
-            .foreign
+            .external
             .partition_point(|change| change.version <= after);
-        let changes = self.foreign.range(first..);
+        let changes = self.external.range(first..);
         (changes.len() <= most).then(|| changes.map(|change| change.key.clone()).collect())
     }
 
     /// True if a look that began at this moment or later has found that another daemon wrote this key.
     pub(super) fn are_of_others(&self, key: &str, since: u64) -> bool {
-        let last = self.foreign.iter().rev();
+        let last = self.external.iter().rev();
         last.take_while(|change| change.found >= since)
             .any(|change| change.key == key && !change.is_own)
     }
@@ -121,7 +121,7 @@ impl Known {
             // The first is known.
             for change in changes.into_iter().skip(1) {
                 if !self.is_own(change.version) {
-                    self.foreign.push_back(Foreign {
+                    self.external.push_back(External {
                         version: change.version,
                         key: change.key,
                         found,
@@ -131,8 +131,8 @@ impl Known {
             }
         } else {
             // What follows was removed before it was read.
-            self.foreign.clear();
-            self.foreign.push_back(Foreign {
+            self.external.clear();
+            self.external.push_back(External {
                 version: last,
                 key: newest_key,
                 found,
@@ -140,8 +140,8 @@ impl Known {
             });
             self.floor = last;
         }
-        while self.foreign.len() > FOREIGN_CHANGES_KEPT
-            && let Some(first) = self.foreign.pop_front()
+        while self.external.len() > EXTERNAL_CHANGES_KEPT
+            && let Some(first) = self.external.pop_front()
         {
             self.floor = self.floor.max(first.version);
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn kept(known: &Known) -> Vec<Version> {
-        known.foreign.iter().map(|change| change.version).collect()
+        known.external.iter().map(|change| change.version).collect()
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
     fn what_this_process_wrote_is_not_of_others_however_late_it_learns_of_it() {
         let mut known = Known::since(0, WRITER);
         let of_others = |known: &Known| -> Vec<_> {
-            let others = known.foreign.iter().filter(|change| !change.is_own);
+            let others = known.external.iter().filter(|change| !change.is_own);
             others.map(|change| change.version).collect()
         };
         // The answer to the commit of 1 and 2 comes before the look that finds them, that of 4 after it.
@@ -250,11 +250,11 @@ mod tests {
     #[test]
     fn the_changes_that_are_kept_are_bounded() {
         let mut known = Known::default();
-        let all: Vec<_> = (0..=FOREIGN_CHANGES_KEPT as u64 + 5).collect();
+        let all: Vec<_> = (0..=EXTERNAL_CHANGES_KEPT as u64 + 5).collect();
         known.take(0, changes(&all, &[]), 0).unwrap();
         assert_eq!(
-            (known.foreign.len(), known.floor),
-            (FOREIGN_CHANGES_KEPT, 5)
+            (known.external.len(), known.floor),
+            (EXTERNAL_CHANGES_KEPT, 5)
         );
     }
 }

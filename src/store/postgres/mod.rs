@@ -351,7 +351,7 @@ impl Store for PostgresStore {
         )
     }
 
-    fn foreign_writes(&self) -> Result<Version> {
+    fn external_writes(&self) -> Result<Version> {
         if let Some(caught_up) = self.changes.catch_up(Reads::Bounded) {
             let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
             wait(runtime, caught_up)?;
@@ -364,7 +364,7 @@ impl Store for PostgresStore {
         Some(Box::pin(caught_up))
     }
 
-    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+    fn external_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
         Ok(self.changes.keys(after, most))
     }
 

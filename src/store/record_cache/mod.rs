@@ -1,6 +1,6 @@
 //! Records kept in memory over any store: those that were read, until they are written.
 
-mod kept;
+mod cached_records;
 mod own_writes;
 mod shared;
 
@@ -12,15 +12,15 @@ use bytes::Bytes;
 use super::records::Folder;
 use super::watchers::{Changed, Watch};
 use super::{
-    Batch, CatchUp, ForeignSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
+    Batch, CatchUp, ExternalSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
     Version, Writes,
 };
 use crate::base::id::{BlobId, ObjectId};
-use crate::base::limits::FOREIGN_KEYS_MAX;
+use crate::base::limits::EXTERNAL_KEYS_MAX;
 use crate::base::may_block;
 use crate::base::reads::Reads;
 use crate::base::tally::CacheUse;
-use kept::Kept;
+use cached_records::CachedRecords;
 use own_writes::OwnWrites;
 use shared::Part;
 
@@ -31,15 +31,15 @@ const SHARED_READS_MAX: u32 = 4;
 
 /// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
-/// writes is dropped within the bound of [`Store::foreign_writes`]. Who reads from the store what is
+/// writes is dropped within the bound of [`Store::external_writes`]. Who reads from the store what is
 /// newer than what is kept renews that first, and drops what other processes wrote with it
-/// ([`Store::foreign_writes_seen`]): nobody who has seen a write later reads from memory as before it.
+/// ([`Store::external_writes_seen`]): nobody who has seen a write later reads from memory as before it.
 #[derive(Debug)]
 pub struct RecordCache<S: ?Sized> {
     store: Arc<S>,
-    kept: Arc<Kept>,
-    /// The version up to which the foreign writes were observed.
-    foreign: AtomicU64,
+    kept: Arc<CachedRecords>,
+    /// The version up to which the external writes were observed.
+    external: AtomicU64,
 }
 
 impl<S: Store> RecordCache<S> {
@@ -55,7 +55,7 @@ impl<S: Store + ?Sized> RecordCache<S> {
         Self {
             store,
             kept: Arc::default(),
-            foreign: AtomicU64::new(0),
+            external: AtomicU64::new(0),
         }
     }
 
@@ -65,11 +65,11 @@ impl<S: Store + ?Sized> RecordCache<S> {
     }
 
     /// Drops what other processes were found to have written, and tells who watches it.
-    fn observe_foreign(&self) -> Result<()> {
-        let found = self.store.foreign_writes()?;
+    fn observe_external(&self) -> Result<()> {
+        let found = self.store.external_writes()?;
         if self.is_news(found) {
             // It asks the store for the keys.
-            may_block(|| self.drop_foreign(found, None));
+            may_block(|| self.drop_external(found, None));
         }
         Ok(())
     }
@@ -122,27 +122,27 @@ impl<S: Store + ?Sized> RecordCache<S> {
 
     /// Drops what is older than what has just been read from the store; true if others may have written it.
     fn observe_read(&self, gate: Option<&MutexGuard<'_, ()>>) -> Result<bool> {
-        let found = self.store.foreign_writes_seen(gate.is_none())?;
+        let found = self.store.external_writes_seen(gate.is_none())?;
         let is_news = self.is_news(found);
         if is_news {
-            may_block(|| self.drop_foreign(found, gate));
+            may_block(|| self.drop_external(found, gate));
         }
         Ok(is_news)
     }
 
     fn is_news(&self, found: Version) -> bool {
-        self.foreign.load(Ordering::Acquire) < found
+        self.external.load(Ordering::Acquire) < found
     }
 
     /// Drops what other processes have written up to this version.
-    fn drop_foreign(&self, found: Version, gate: Option<&MutexGuard<'_, ()>>) {
+    fn drop_external(&self, found: Version, gate: Option<&MutexGuard<'_, ()>>) {
         let own = gate.is_none().then(|| self.kept.lock());
-        let observed = self.foreign.load(Ordering::Acquire);
+        let observed = self.external.load(Ordering::Acquire);
         if observed >= found {
             // Another was first.
             return;
         }
-        let keys = self.store.foreign_keys(observed, FOREIGN_KEYS_MAX);
+        let keys = self.store.external_keys(observed, EXTERNAL_KEYS_MAX);
         // Where they cannot be told, whatever is kept may be older.
         let keys = keys.ok().flatten();
         match &keys {
@@ -150,7 +150,7 @@ impl<S: Store + ?Sized> RecordCache<S> {
             None => self.kept.forget_all(),
         }
         // Stored only now: who sees it must not find what was kept before.
-        self.foreign.store(found, Ordering::Release);
+        self.external.store(found, Ordering::Release);
         drop(own);
         match keys {
             Some(keys) => self.kept.watchers.tell(keys.iter().map(String::as_str)),
@@ -188,7 +188,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.observe_foreign()?;
+        self.observe_external()?;
         let kept = &self.kept;
         self.read_through(
             || kept.records.get(key),
@@ -204,7 +204,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn folder(&self, prefix: &str) -> Result<Folder> {
-        self.observe_foreign()?;
+        self.observe_external()?;
         let kept = &self.kept;
         if let Some(folder) = kept.folder(prefix) {
             return Ok(folder);
@@ -239,7 +239,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
     }
 
     fn folder_state(&self, prefix: &str) -> Result<u64> {
-        self.observe_foreign()?;
+        self.observe_external()?;
         Ok(self.kept.state(prefix))
     }
 
@@ -247,21 +247,21 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.last_version()
     }
 
-    fn foreign_writes(&self) -> Result<Version> {
-        self.observe_foreign()?;
-        self.store.foreign_writes()
+    fn external_writes(&self) -> Result<Version> {
+        self.observe_external()?;
+        self.store.external_writes()
     }
 
     fn catch_up(&self, reads: Reads) -> Option<CatchUp> {
         self.store.catch_up(reads)
     }
 
-    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
-        self.store.foreign_keys(after, most)
+    fn external_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+        self.store.external_keys(after, most)
     }
 
-    fn foreign_signs(&self) -> Option<ForeignSigns> {
-        self.store.foreign_signs()
+    fn external_signs(&self) -> Option<ExternalSigns> {
+        self.store.external_signs()
     }
 
     fn watch(&self, keys: Vec<String>, changed: &Changed) -> Watch {

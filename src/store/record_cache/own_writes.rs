@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::kept::Kept;
+use super::cached_records::CachedRecords;
 use crate::store::watchers::folders_of;
 use crate::store::{Batch, Record, RecordAppend, RecordWrite, Result, StoreError, Version};
 
@@ -22,7 +22,7 @@ struct Before {
 }
 
 impl Before {
-    fn of(key: &str, kept: &Kept) -> Self {
+    fn of(key: &str, kept: &CachedRecords) -> Self {
         let count = |of: &str| kept.changes_of(of).load(Ordering::Acquire);
         Self {
             key: count(key),
@@ -31,7 +31,7 @@ impl Before {
     }
 
     /// True if nothing else is kept of the record since.
-    fn holds(&self, key: &str, kept: &Kept) -> bool {
+    fn holds(&self, key: &str, kept: &CachedRecords) -> bool {
         kept.changes_of(key).load(Ordering::Acquire) == self.key
             && !kept.is_missed_since(key, &self.folders)
     }
@@ -39,7 +39,7 @@ impl Before {
 
 impl OwnWrites {
     /// Those of a batch that is about to be committed.
-    pub(super) fn of(batch: &Batch, kept: &Kept) -> Self {
+    pub(super) fn of(batch: &Batch, kept: &CachedRecords) -> Self {
         let before = |key: &str| Before::of(key, kept);
         let writes = batch.writes.iter();
         Self {
@@ -51,7 +51,7 @@ impl OwnWrites {
     /// Brings what is kept up to the outcome of the commit, and tells who watches. A record is renewed where it
     /// is known now and nothing else has changed since the commit began, else dropped. After a refusal that has
     /// changed nothing all stays: what many clients ask for must not go because the store takes no writes for a while.
-    pub(super) fn observe(self, outcome: &Result<Version>, kept: &Kept) {
+    pub(super) fn observe(self, outcome: &Result<Version>, kept: &CachedRecords) {
         if outcome.as_ref().is_err_and(StoreError::changed_nothing) {
             return;
         }

@@ -96,7 +96,7 @@ impl ExternalWrites {
         self.found_as_of(self.began.elapsed().saturating_sub(UNNOTICED_MAX), true)
     }
 
-    /// The same, with all that is written when this is called. See [`crate::store::Store::foreign_writes_seen`].
+    /// The same, with all that is written when this is called. See [`crate::store::Store::external_writes_seen`].
     pub(super) fn found_now(&self, waits: bool) -> Result<Version> {
         self.found_as_of(self.began.elapsed(), waits)
     }

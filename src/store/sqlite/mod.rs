@@ -39,7 +39,7 @@ pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 use super::error::damaged;
 use super::inspection::row::{kind_of, size_of};
 use super::{
-    Batch, Body, ForeignSigns, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
+    Batch, Body, ExternalSigns, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
     StoreError, StoredObject, Version, Writes,
 };
 use crate::base::digest::record_checksum;
@@ -319,26 +319,26 @@ impl Store for SqliteStore {
         self.read(|db| Ok(schema::last_version(db)?))
     }
 
-    fn foreign_writes(&self) -> Result<Version> {
+    fn external_writes(&self) -> Result<Version> {
         self.external
             .as_ref()
             .map_or(Ok(0), |external| external.found())
     }
 
-    fn foreign_writes_seen(&self, waits: bool) -> Result<Version> {
+    fn external_writes_seen(&self, waits: bool) -> Result<Version> {
         self.external
             .as_ref()
             .map_or(Ok(0), |external| external.found_now(waits))
     }
 
-    fn foreign_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
+    fn external_keys(&self, after: Version, most: usize) -> Result<Option<Vec<String>>> {
         match self.external.as_ref().and_then(|it| it.first_after(after)) {
             Some(before) => self.read(|db| Ok(schema::keys_written_after(db, before, most)?)),
             None => Ok(Some(Vec::new())),
         }
     }
 
-    fn foreign_signs(&self) -> Option<ForeignSigns> {
+    fn external_signs(&self) -> Option<ExternalSigns> {
         let signs = external_writes::signs(&self.folder.log());
         let signs = signs.inspect_err(|error| {
             tracing::debug!(%error, "the system does not tell what is written to the log");

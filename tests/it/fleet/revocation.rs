@@ -12,7 +12,7 @@ use crate::harness::{ADMIN, Daemon, Project, own_folder};
 use crate::rounds::Rounds;
 
 /// Who revoke at once.
-const LANES: usize = 32;
+const FAIR_SHARDS: usize = 32;
 /// Uses of each token after it was revoked.
 const USES: usize = 3;
 const DELAY_MAX: Duration = Duration::from_millis(200);
@@ -34,7 +34,7 @@ fn what_is_revoked_through_one_daemon_is_accepted_by_no_other() {
     proxy.delay_looks(DELAY_MAX);
     let (taken, used) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
-        for _ in 0..LANES {
+        for _ in 0..FAIR_SHARDS {
             scope.spawn(|| {
                 while taken.fetch_add(1, Ordering::Relaxed) < rounds.count {
                     used.fetch_add(trial(&project, &other), Ordering::Relaxed);

@@ -183,9 +183,9 @@ fn old_changes_and_outcomes_are_removed_and_who_is_behind_them_is_told_of_all() 
     assert_eq!(database.ask(&format!("{left}done")), ["1"]);
     assert_eq!(prune(), ["0"]);
     one.settle();
-    assert_eq!(other.foreign_writes().unwrap(), 2_000_010);
-    assert_eq!(other.foreign_keys(0, usize::MAX).unwrap(), None);
-    assert_eq!(other.foreign_keys(2_000_010, 1).unwrap(), Some(Vec::new()));
+    assert_eq!(other.external_writes().unwrap(), 2_000_010);
+    assert_eq!(other.external_keys(0, usize::MAX).unwrap(), None);
+    assert_eq!(other.external_keys(2_000_010, 1).unwrap(), Some(Vec::new()));
 }
 
 #[test]

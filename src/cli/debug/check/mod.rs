@@ -13,7 +13,7 @@ use super::shown::{digests_of, fault_of, fault_of_reading};
 use crate::base::digest::object_id;
 use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::cli::first_start::key_fault;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::progress::Progress;
 use crate::cli::settings::Settings;
@@ -43,7 +43,7 @@ struct Report {
 
 /// `debug check`.
 pub(super) fn run(
-    opened: &Opened,
+    opened: &OpenStore,
     settings: &Settings,
     deep: bool,
     json: bool,
@@ -93,7 +93,7 @@ pub(super) fn run(
 }
 
 struct Check<'a> {
-    opened: &'a Opened,
+    opened: &'a OpenStore,
     settings: &'a Settings,
     report: Report,
     /// Blobs whose row was met and is sound.

@@ -7,7 +7,7 @@ use super::orphans::Orphans;
 use crate::access;
 use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::cli::Result;
-use crate::cli::opened::Opened;
+use crate::cli::open_store::OpenStore;
 use crate::cli::progress::Progress;
 use crate::manifest::digest::Digested;
 use crate::object::audit::AuditRecord;
@@ -20,7 +20,7 @@ use crate::store::{Record, StoreError};
 
 /// What is wrong with any record, a sentence each. `deep` computes digests again.
 pub(super) fn findings(
-    opened: &Opened,
+    opened: &OpenStore,
     deep: bool,
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
@@ -125,7 +125,7 @@ where
 }
 
 /// What is wrong with a digest that is told. A tree that cannot be read is told where it is walked.
-fn fault_of(opened: &Opened, key: &str, told: &Told) -> Option<String> {
+fn fault_of(opened: &OpenStore, key: &str, told: &Told) -> Option<String> {
     let sha256 = computed(opened, told.manifest).ok()?;
     let same = sha256.to_string().starts_with(&told.digits);
     (!same).then(|| {
@@ -134,7 +134,7 @@ fn fault_of(opened: &Opened, key: &str, told: &Told) -> Option<String> {
     })
 }
 
-fn computed(opened: &Opened, manifest: ManifestId) -> std::result::Result<Sha256, StoreError> {
+fn computed(opened: &OpenStore, manifest: ManifestId) -> std::result::Result<Sha256, StoreError> {
     let nodes = opened.repository.nodes();
     let root = nodes.manifest(manifest)?.root;
     Ok(Digested::new(nodes.as_ref(), root, None)?.sha256)

@@ -14,7 +14,7 @@ use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::route::admin::BranchAt;
 use crate::http::wait::events::{self, Source};
-use crate::http::wait::rooms::Ticket;
+use crate::http::wait::subscriptions::Subscription;
 
 /// What a client sends that comes again: the id of the last event that it got.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -32,7 +32,7 @@ pub(in crate::http::admin) async fn respond(
         id: String::new(),
         told: String::new(),
     };
-    let (first, ticket) = source.look().await?;
+    let (first, subscription) = source.look().await?;
     let known = match context.headers().get(LAST_EVENT_ID) {
         Some(id) => Some(String::from_utf8_lossy(id.as_bytes())),
         // A page cannot set a header in its first request.
@@ -40,7 +40,7 @@ pub(in crate::http::admin) async fn respond(
     };
     let has_it = known.is_some_and(|known| known.trim_matches('"') == source.id);
     let first = if has_it { String::new() } else { first };
-    events::respond(&context, source, (first, ticket))
+    events::respond(&context, source, (first, subscription))
 }
 
 /// The states of one branch.
@@ -56,28 +56,28 @@ struct OneBranch {
 }
 
 impl Source for OneBranch {
-    async fn look(&mut self) -> Result<(String, Ticket), Error> {
+    async fn look(&mut self) -> Result<(String, Subscription), Error> {
         let (context, at) = (&self.context, &self.at);
         let look = || {
             let caller = context.watcher()?;
-            let ticket = join(context, &caller, at)?;
+            let subscription = join(context, &caller, at)?;
             // Before what is read: a change between the two is another state.
             let seen = Seen::now(context, &at.project)?;
             let (_, branch) = open_branch(context, &caller, at)?;
             let id = branch.head().digest()?.commit_id().to_owned();
             let shown = shape::of(context, &caller, &branch)?;
-            Ok::<_, Error>((seen, id, events::json(&shown), ticket))
+            Ok::<_, Error>((seen, id, events::json(&shown), subscription))
         };
         let threads = &context.service.threads;
-        let (seen, id, shown, ticket) = threads.run(context.asker(), look).await?;
+        let (seen, id, shown, subscription) = threads.run(context.asker(), look).await?;
         self.seen = Some(seen);
         self.id = id;
         if shown == self.told {
-            return Ok((String::new(), ticket));
+            return Ok((String::new(), subscription));
         }
         let event = format!("id: {}\ndata: {shown}\n\n", self.id);
         self.told = shown;
-        Ok((event, ticket))
+        Ok((event, subscription))
     }
 
     fn is_unchanged(&self) -> Result<bool, Error> {

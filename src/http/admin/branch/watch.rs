@@ -10,7 +10,7 @@ use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
-use crate::http::wait::rooms::Ticket;
+use crate::http::wait::subscriptions::Subscription;
 use crate::http::wait::{asked, hold};
 
 /// True for a request that would wait.
@@ -37,8 +37,8 @@ pub(in crate::http::admin) async fn respond(
     hold::hold(context, wait, |joins| async move {
         let look = || {
             let caller = context.watcher()?;
-            let ticket = joins.then(|| join(context, &caller, at)).transpose()?;
-            Ok((item::show(context, &caller, at)?, ticket))
+            let subscription = joins.then(|| join(context, &caller, at)).transpose()?;
+            Ok((item::show(context, &caller, at)?, subscription))
         };
         threads.run(context.asker(), look).await
     })
@@ -50,8 +50,8 @@ pub(super) fn join(
     context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-) -> Result<Ticket, Error> {
+) -> Result<Subscription, Error> {
     let name = params::branch(&at.branch)?;
     let project = open(context, caller, &at.project)?;
-    context.service.rooms.join(&project, Some(&name))
+    context.service.subscriptions.join(&project, Some(&name))
 }

@@ -14,7 +14,7 @@ use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::wait::events::{self, Source};
-use crate::http::wait::rooms::Ticket;
+use crate::http::wait::subscriptions::Subscription;
 use crate::repo::BranchStates;
 
 /// Answers with the stream. It begins with nothing: who has it open reads the list, and misses no change.
@@ -59,7 +59,7 @@ struct Changes {
 }
 
 impl Source for AllBranches {
-    async fn look(&mut self) -> Result<(String, Ticket), Error> {
+    async fn look(&mut self) -> Result<(String, Subscription), Error> {
         let context = Arc::clone(&self.context);
         let threads = &context.service.threads;
         threads.run(context.asker(), || self.look_now()).await
@@ -72,11 +72,11 @@ impl Source for AllBranches {
 }
 
 impl AllBranches {
-    fn look_now(&mut self) -> Result<(String, Ticket), Error> {
+    fn look_now(&mut self) -> Result<(String, Subscription), Error> {
         let context = &self.context;
         let caller = context.watcher()?;
         let project = open(context, &caller, &self.project)?;
-        let ticket = context.service.rooms.join(&project, None)?;
+        let subscription = context.service.subscriptions.join(&project, None)?;
         // Before what is read: a change between the two is another state.
         let seen = Seen::now(context, &self.project)?;
         let default = project.default_branch()?;
@@ -88,7 +88,7 @@ impl AllBranches {
         self.seen = Some(seen);
         let told = self.told.replace(found);
         let (Some(told), Some(found)) = (told, &self.told) else {
-            return Ok((String::new(), ticket));
+            return Ok((String::new(), subscription));
         };
         let is_shown_otherwise = |name: &BranchName| {
             let is_default = |of: &Found| of.default.as_ref() == Some(name);
@@ -97,7 +97,7 @@ impl AllBranches {
         let changes =
             project.branch_changes(&told.branches, &found.branches, is_shown_otherwise)?;
         if changes.changed.is_empty() && changes.gone.is_empty() {
-            return Ok((String::new(), ticket));
+            return Ok((String::new(), subscription));
         }
         let shown = changes.changed.iter().map(|branch| {
             AdminBranchJson::new(context, &project, branch, default.as_ref(), found.rights)
@@ -106,6 +106,6 @@ impl AllBranches {
             branches: shown.collect::<Result<_, _>>()?,
             deleted: changes.gone,
         });
-        Ok((format!("data: {event}\n\n"), ticket))
+        Ok((format!("data: {event}\n\n"), subscription))
     }
 }

@@ -104,7 +104,7 @@ pub(super) enum Expected {
 
 /// What a database says of its store.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoreFormat {
     format: i32,
     pub(super) store_id: String,
     schema: i32,
@@ -113,7 +113,7 @@ pub(super) struct Kept {
     copy_of: Option<String>,
 }
 
-impl Kept {
+impl StoreFormat {
     /// Reads it; `None` where there is no store.
     pub(super) async fn read(client: &Client) -> Result<Option<Self>> {
         let row = match client.query_one(KEPT, &[]).await {
@@ -222,10 +222,10 @@ pub(super) async fn make_copy(client: &Client, of: &str) -> Result<()> {
 }
 
 /// Makes a store and runs these statements, too. Gives what is there already.
-async fn make_by_steps(client: &Client, last: &str) -> Result<Option<Kept>> {
+async fn make_by_steps(client: &Client, last: &str) -> Result<Option<StoreFormat>> {
     // Of two at once one finds what the other has made.
     client.query_one(LOCK, &[]).await?;
-    if let Some(kept) = Kept::read(client).await? {
+    if let Some(kept) = StoreFormat::read(client).await? {
         return Ok(Some(kept));
     }
     let steps = STEPS.iter().zip(1..).map(|(step, number)| {
@@ -259,7 +259,7 @@ pub(super) async fn migrate(client: &Client) -> Result<Migrated> {
             what: "another \"siteconf migrate\"",
         });
     }
-    let kept = Kept::read(client).await?.ok_or_else(no_store)?;
+    let kept = StoreFormat::read(client).await?.ok_or_else(no_store)?;
     kept.require_format()?;
     let begun_from: Option<i32> = client.query_one(BEGUN_FROM, &[]).await?.try_get(0)?;
     let mut migrated = Migrated {

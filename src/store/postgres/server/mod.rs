@@ -24,7 +24,7 @@ pub(super) use self::primary::{Primary, Started};
 use self::reports::Reports;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::schema;
-use super::schema::{Expected, Kept, no_store};
+use super::schema::{Expected, StoreFormat, no_store};
 use super::tls::{Connector, Encrypted, refused_by_server};
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
@@ -286,7 +286,7 @@ impl Server {
     }
 
     async fn require_store(&self, client: &Client) -> Result<()> {
-        let kept = Kept::read(client).await?.ok_or_else(no_store)?;
+        let kept = StoreFormat::read(client).await?.ok_or_else(no_store)?;
         kept.require(&self.expected)?;
         let store_id = kept.store_id;
         if *self.store_id.get_or_init(|| store_id.clone()) != store_id {

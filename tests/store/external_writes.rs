@@ -17,7 +17,7 @@ fn write(store: &dyn Store, key: &str) -> Version {
 }
 
 fn keys_after(store: &dyn Store, version: Version) -> Vec<String> {
-    let keys = store.foreign_keys(version, 1000).unwrap();
+    let keys = store.external_keys(version, 1000).unwrap();
     let mut keys = keys.expect("few are told");
     keys.sort();
     keys
@@ -30,7 +30,7 @@ fn they_are_told_from_its_own() {
     let other = SqliteStore::open_beside(root.path()).unwrap();
     write(&store, "own");
     write(&store, "deleted");
-    assert_eq!(store.foreign_writes().unwrap(), 0);
+    assert_eq!(store.external_writes().unwrap(), 0);
     assert!(keys_after(&store, 0).is_empty());
 
     let mut batch = of_write("first", Expect::Absent, Some("1"));
@@ -38,7 +38,7 @@ fn they_are_told_from_its_own() {
     let first = other.commit(batch).unwrap();
     // A commit finds them at once.
     write(&store, "own");
-    assert_eq!(store.foreign_writes().unwrap(), first);
+    assert_eq!(store.external_writes().unwrap(), first);
     assert_eq!(keys_after(&store, 0), ["deleted", "first", "own"]);
     assert!(keys_after(&store, first).is_empty());
     // One that writes nothing ends at the version of another's.
@@ -49,10 +49,10 @@ fn they_are_told_from_its_own() {
 
     let second = write(&other, "second");
     drop(other);
-    assert_eq!(store.foreign_writes().unwrap(), second);
+    assert_eq!(store.external_writes().unwrap(), second);
     assert_eq!(keys_after(&store, first), ["second"]);
     assert!(keys_after(&store, second).is_empty());
-    assert_eq!(store.foreign_keys(first, 0).unwrap(), None);
+    assert_eq!(store.external_keys(first, 0).unwrap(), None);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn who_waits_for_signs_gets_one_when_another_process_writes() {
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
     let other = SqliteStore::open_beside(root.path()).unwrap();
     write(&other, "before");
-    let mut signs = store.foreign_signs().unwrap();
+    let mut signs = store.external_signs().unwrap();
     assert_eq!(signs.next().now_or_never(), None);
     for key in ["first", "second"] {
         write(&other, key);
@@ -81,9 +81,9 @@ fn one_that_was_written_over_is_told_as_well() {
     let other = SqliteStore::open_beside(root.path()).unwrap();
     write(&other, "both");
     write(&store, "own");
-    let found = store.foreign_writes().unwrap();
+    let found = store.external_writes().unwrap();
     write(&store, "both");
-    assert_eq!(store.foreign_writes().unwrap(), found);
+    assert_eq!(store.external_writes().unwrap(), found);
     assert_eq!(keys_after(&store, 0), ["both", "own"]);
 }
 

@@ -29,7 +29,7 @@ use crate::store::sqlite::{Folder, SqliteStore};
 const NAMES_TOLD: usize = 10;
 
 /// An opened store.
-pub(super) struct Opened {
+pub(super) struct OpenStore {
     /// The store itself.
     pub(super) store: Arc<dyn Store>,
     engine: Engine,
@@ -41,7 +41,7 @@ pub(super) struct Opened {
     pub(super) actor: Actor,
 }
 
-impl Opened {
+impl OpenStore {
     /// Opens the store to change it, beside a daemon that may be running.
     pub(super) fn beside(settings: &Settings) -> Result<Self> {
         let engine = engine::open(settings, Purpose::Change)?;
@@ -96,7 +96,7 @@ impl Opened {
     /// The authority to change a project, of which this branch is there.
     ///
     /// # Errors
-    /// As [`Opened::branch`].
+    /// As [`OpenStore::branch`].
     pub(super) fn writer(&self, repo_id: &RepoId, branch: &BranchName) -> Result<ProjectWriter> {
         let branch = self.branch(repo_id, branch)?;
         let project = branch.project().clone();
@@ -126,7 +126,7 @@ impl Opened {
     /// What a reference names, or without one the head of the default branch.
     ///
     /// # Errors
-    /// As [`Opened::revision`]; [`Error::Failed`] for a project without a branch.
+    /// As [`OpenStore::revision`]; [`Error::Failed`] for a project without a branch.
     pub(super) fn revision_or_default(
         &self,
         repo_id: &RepoId,

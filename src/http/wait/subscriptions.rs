@@ -37,16 +37,16 @@ impl Subject {
     };
 }
 
-/// A room for each subject that somebody waits for. Those who wait for others cost a change nothing.
+/// The subscriptions, by subject. Those to other subjects cost a change nothing.
 #[derive(Debug)]
-pub(in crate::http) struct Rooms {
+pub(in crate::http) struct Subscriptions {
     began: Instant,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    rooms: HashMap<Arc<Subject>, Room>,
+    subscriptions: HashMap<Arc<Subject>, Subscribers>,
     /// The number of who came last.
     last: u64,
     /// True once nobody may wait any more.
@@ -55,26 +55,26 @@ struct State {
     looking: bool,
 }
 
-/// Who waits for the same. A room is gone once it was told; who waits on comes into the next one.
+/// Who waits for the same. They are gone once they were told; who waits on subscribes again.
 #[derive(Debug)]
-struct Room {
-    /// True once there was a change. It can be before the room is there for others.
+struct Subscribers {
+    /// True once there was a change. It can be before others find them.
     changed: Arc<AtomicBool>,
     /// By when they came.
     waiting: BTreeMap<u64, oneshot::Sender<()>>,
     _watches: Vec<Watch>,
 }
 
-/// A place in a room. Dropping it leaves.
+/// A wait for a subject. Dropping it ends it.
 #[derive(Debug)]
-pub(in crate::http) struct Ticket {
-    rooms: Arc<Rooms>,
+pub(in crate::http) struct Subscription {
+    subscriptions: Arc<Subscriptions>,
     subject: Arc<Subject>,
     number: u64,
     told: oneshot::Receiver<()>,
 }
 
-impl Default for Rooms {
+impl Default for Subscriptions {
     fn default() -> Self {
         Self {
             began: Instant::now(),
@@ -83,7 +83,7 @@ impl Default for Rooms {
     }
 }
 
-impl Rooms {
+impl Subscriptions {
     /// When a wait of this length ends: up to [`ENDS_EVERY`] before its time is over, together with others.
     /// A thread that wakes for one client alone costs several times what its answer does.
     pub(in crate::http) fn end_of(&self, wait: Duration) -> Instant {
@@ -93,24 +93,23 @@ impl Rooms {
         Instant::now() + wait.saturating_sub(beyond)
     }
 
-    /// Takes a place among those who wait for a change of the branch, or of any. What is read after this
-    /// is not changed without a word.
+    /// Subscribes to changes of the branch, or of any. What is read after this is not changed without a word.
     pub(in crate::http) fn join(
         self: &Arc<Self>,
         project: &Project,
         branch: Option<&BranchName>,
-    ) -> Result<Ticket, Error> {
+    ) -> Result<Subscription, Error> {
         let subject = Arc::new(Subject {
             project: project.number(),
             branch: branch.cloned(),
         });
-        if let Some(ticket) = self.enter(&subject, None) {
-            return Ok(ticket);
+        if let Some(subscription) = self.enter(&subject, None) {
+            return Ok(subscription);
         }
-        let room = self.open(&subject, project)?;
-        let ticket = self.enter(&subject, Some(room));
+        let subscribers = self.open(&subject, project)?;
+        let subscription = self.enter(&subject, Some(subscribers));
         self.look_beside(project);
-        Ok(ticket.expect("there is a room"))
+        Ok(subscription.expect("there are subscribers"))
     }
 
     /// True once nobody is held any more.
@@ -122,51 +121,62 @@ impl Rooms {
     pub(in crate::http) fn close(&self) {
         let mut state = self.state();
         state.stopped = true;
-        let rooms = std::mem::take(&mut state.rooms);
+        let subscriptions = std::mem::take(&mut state.subscriptions);
         drop(state);
-        drop(rooms);
+        drop(subscriptions);
     }
 
-    /// A place in the room of a subject; `new` is the room if there is none. `None` without a room.
-    fn enter(self: &Arc<Self>, subject: &Arc<Subject>, new: Option<Room>) -> Option<Ticket> {
+    /// Subscribes to a subject that somebody is subscribed to, or with these new subscribers. `None` without any.
+    fn enter(
+        self: &Arc<Self>,
+        subject: &Arc<Subject>,
+        new: Option<Subscribers>,
+    ) -> Option<Subscription> {
         let (tell, told) = oneshot::channel();
         let mut state = self.state();
         state.last += 1;
         let number = state.last;
         if !state.stopped {
             if let Some(new) = new {
-                state.rooms.entry(Arc::clone(subject)).or_insert(new);
+                state
+                    .subscriptions
+                    .entry(Arc::clone(subject))
+                    .or_insert(new);
             }
-            let room = state.rooms.get_mut(subject)?;
-            room.waiting.insert(number, tell);
-            if room.changed.load(Ordering::Acquire) {
-                // Who was to empty it may have come when it was not there yet.
-                let (rooms, subject) = (Arc::clone(self), Arc::clone(subject));
-                tokio::spawn(async move { rooms.tell(&subject).await });
+            let subscribers = state.subscriptions.get_mut(subject)?;
+            subscribers.waiting.insert(number, tell);
+            if subscribers.changed.load(Ordering::Acquire) {
+                // Who was to tell them may have come when they were not there yet.
+                let (subscriptions, subject) = (Arc::clone(self), Arc::clone(subject));
+                tokio::spawn(async move { subscriptions.tell(&subject).await });
             }
         }
         drop(state);
-        Some(Ticket {
-            rooms: Arc::clone(self),
+        Some(Subscription {
+            subscriptions: Arc::clone(self),
             subject: Arc::clone(subject),
             number,
             told,
         })
     }
 
-    /// An empty room that is told of changes.
-    fn open(self: &Arc<Self>, subject: &Arc<Subject>, project: &Project) -> Result<Room, Error> {
+    /// Nobody yet, who is told of changes.
+    fn open(
+        self: &Arc<Self>,
+        subject: &Arc<Subject>,
+        project: &Project,
+    ) -> Result<Subscribers, Error> {
         let changed = Arc::new(AtomicBool::new(false));
         let tell: Changed = {
-            let (rooms, runtime) = (Arc::downgrade(self), Handle::current());
+            let (subscriptions, runtime) = (Arc::downgrade(self), Handle::current());
             let (subject, changed) = (Arc::clone(subject), Arc::clone(&changed));
             Arc::new(move || {
                 if !changed.swap(true, Ordering::AcqRel)
-                    && let Some(rooms) = rooms.upgrade()
+                    && let Some(subscriptions) = subscriptions.upgrade()
                 {
                     let subject = Arc::clone(&subject);
                     // Whoever made the change does not wait until all are told.
-                    runtime.spawn(async move { rooms.tell(&subject).await });
+                    runtime.spawn(async move { subscriptions.tell(&subject).await });
                 }
             })
         };
@@ -174,17 +184,17 @@ impl Rooms {
             Some(branch) => project.watch_branch(branch, &tell)?.into(),
             None => vec![project.watch_branches(&tell)],
         };
-        Ok(Room {
+        Ok(Subscribers {
             changed,
             waiting: BTreeMap::new(),
             _watches: watches,
         })
     }
 
-    /// Tells all in a room, some at a time: other requests come between.
+    /// Tells all subscribers, some at a time: other requests come between.
     async fn tell(&self, subject: &Subject) {
-        let room = self.state().rooms.remove(subject);
-        let Some(Room { waiting, .. }) = room else {
+        let subscribers = self.state().subscriptions.remove(subject);
+        let Some(Subscribers { waiting, .. }) = subscribers else {
             return;
         };
         for (place, tell) in waiting.into_values().enumerate() {
@@ -200,31 +210,31 @@ impl Rooms {
         if std::mem::replace(&mut self.state().looking, true) {
             return;
         }
-        let rooms = Arc::downgrade(self);
+        let subscriptions = Arc::downgrade(self);
         let somebody_waits = move || {
-            rooms.upgrade().is_some_and(|rooms| {
-                let mut state = rooms.state();
-                state.looking = !state.rooms.is_empty();
+            subscriptions.upgrade().is_some_and(|subscriptions| {
+                let mut state = subscriptions.state();
+                state.looking = !state.subscriptions.is_empty();
                 state.looking
             })
         };
         tokio::spawn(beside::look(project.clone(), somebody_waits));
     }
 
-    /// A place in a room that [`Rooms::tell_tickets`] tells.
+    /// A subscription that [`Subscriptions::notify_subscriptions`] tells.
     #[cfg(test)]
-    pub(in crate::http) fn ticket(self: &Arc<Self>) -> Ticket {
-        let room = Room {
+    pub(in crate::http) fn subscription(self: &Arc<Self>) -> Subscription {
+        let subscribers = Subscribers {
             changed: Arc::default(),
             waiting: BTreeMap::new(),
             _watches: Vec::new(),
         };
-        self.enter(&Arc::new(Subject::OF_TESTS), Some(room))
+        self.enter(&Arc::new(Subject::OF_TESTS), Some(subscribers))
             .unwrap()
     }
 
     #[cfg(test)]
-    pub(in crate::http) async fn tell_tickets(&self) {
+    pub(in crate::http) async fn notify_subscriptions(&self) {
         self.tell(&Subject::OF_TESTS).await;
     }
 
@@ -233,22 +243,22 @@ impl Rooms {
     }
 }
 
-impl Ticket {
+impl Subscription {
     /// Ends when what is waited for may have changed, or nobody is held any more.
     pub(in crate::http) async fn told(&mut self) {
         let _closed = (&mut self.told).await;
     }
 }
 
-impl Drop for Ticket {
+impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut state = self.rooms.state();
+        let mut state = self.subscriptions.state();
         let mut emptied = None;
-        if let Some(room) = state.rooms.get_mut(&self.subject)
-            && room.waiting.remove(&self.number).is_some()
-            && room.waiting.is_empty()
+        if let Some(subscribers) = state.subscriptions.get_mut(&self.subject)
+            && subscribers.waiting.remove(&self.number).is_some()
+            && subscribers.waiting.is_empty()
         {
-            emptied = state.rooms.remove(&self.subject);
+            emptied = state.subscriptions.remove(&self.subject);
         }
         drop(state);
         drop(emptied);
@@ -263,12 +273,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_that_began_one_after_another_end_together_and_none_late() {
-        let rooms = Rooms::default();
+        let subscriptions = Subscriptions::default();
         let began = Instant::now();
         let wait = Duration::from_secs(1);
         for (ms, end_ms) in [(0, 1000), (1, 1000), (249, 1000), (250, 1250), (499, 1250)] {
             advance(Duration::from_millis(ms).saturating_sub(began.elapsed())).await;
-            let end = rooms.end_of(wait);
+            let end = subscriptions.end_of(wait);
             assert_eq!(end - began, Duration::from_millis(end_ms), "{ms}");
         }
     }

@@ -25,7 +25,7 @@ const FOLDERS_USUAL: usize = 64;
 
 /// Records and folders of records, and who watches them.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct CachedRecords {
     pub(super) records: Cache<String, Option<Arc<Record>>, ByBytes>,
     pub(super) folders: Cache<String, Folder, ByBytes>,
     /// The large ones, for which there may be no room there.
@@ -33,7 +33,7 @@ pub(super) struct Kept {
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
     pub(super) states: Cache<String, u64>,
     last_state: AtomicU64,
-    /// Counts of what changes what is kept of single records and of folders, see [`Kept::changes_of`]; several share one.
+    /// Counts of what changes what is kept of single records and of folders, see [`CachedRecords::changes_of`]; several share one.
     changes: Box<[AtomicU64]>,
     /// By which keys share a count: nobody outside can choose keys, such as those of tokens, that share one.
     shares: RandomState,
@@ -64,7 +64,7 @@ impl quick_cache::Weighter<String, Folder> for ByBytes {
     }
 }
 
-impl Default for Kept {
+impl Default for CachedRecords {
     fn default() -> Self {
         let items = usize::try_from(RECORD_CACHE_BYTES / 512).unwrap_or(1024);
         Self {
@@ -83,7 +83,7 @@ impl Default for Kept {
     }
 }
 
-impl Kept {
+impl CachedRecords {
     /// Drops what is kept of this record. The gate is held.
     pub(super) fn forget(&self, key: &str) {
         self.changes_of(key).fetch_add(1, Ordering::AcqRel);

@@ -11,58 +11,58 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 /// The way to a client.
-pub(super) trait Room {
+pub(super) trait SocketReadiness {
     /// Ready when something may have come from the client, or it has left.
-    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()>;
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()>;
 
     /// Ready when the system takes a good part of what it keeps for the client.
     ///
     /// # Errors
     /// The connection is broken.
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
 
-impl Room for TcpStream {
-    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
+impl SocketReadiness for TcpStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
         poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
         poll_until(|| self.poll_write_ready(cx), look)
     }
 }
 
-impl Room for UnixStream {
-    fn poll_arrived(&self, cx: &mut Context<'_>) -> Poll<()> {
+impl SocketReadiness for UnixStream {
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
         let look = || self.try_io(Interest::READABLE, || is_ready(self, PollFlags::IN));
         poll_until(|| self.poll_read_ready(cx), look).map(drop)
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let look = || self.try_io(Interest::WRITABLE, || is_ready(self, PollFlags::OUT));
         poll_until(|| self.poll_write_ready(cx), look)
     }
 }
 
-impl Room for Box<TlsStream<TcpStream>> {
-    fn poll_arrived(&self, _: &mut Context<'_>) -> Poll<()> {
+impl SocketReadiness for Box<TlsStream<TcpStream>> {
+    fn poll_readable(&self, _: &mut Context<'_>) -> Poll<()> {
         // It may have come with the end of the handshake.
         Poll::Ready(())
     }
 
-    fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_ref().0.poll_room(cx)
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_ref().0.poll_writable(cx)
     }
 }
 
-impl Room for DuplexStream {
-    fn poll_arrived(&self, _: &mut Context<'_>) -> Poll<()> {
+impl SocketReadiness for DuplexStream {
+    fn poll_readable(&self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_writable(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }
@@ -117,7 +117,7 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let mut sent = 0;
-        let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
+        let look = || stream.poll_writable(&mut Context::from_waker(Waker::noop()));
         // Else the runtime would have it pause before the socket is full.
         let filled = unconstrained(async {
             while look().is_ready() {
@@ -127,7 +127,7 @@ mod tests {
         filled.await;
         let full = is_ready(&stream, PollFlags::OUT).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
-        let room = poll_fn(|cx| stream.poll_room(cx));
+        let room = poll_fn(|cx| stream.poll_writable(cx));
         let takes = async {
             let mut taken = vec![0; sent];
             client.read_exact(&mut taken).await.unwrap();
@@ -144,11 +144,11 @@ mod tests {
         for says in [&b"a"[..], b""] {
             let mut client = TcpStream::connect(address).await.unwrap();
             let (stream, _) = listener.accept().await.unwrap();
-            let look = || stream.poll_arrived(&mut Context::from_waker(Waker::noop()));
+            let look = || stream.poll_readable(&mut Context::from_waker(Waker::noop()));
             assert!(look().is_pending());
             client.write_all(says).await.unwrap();
             drop(client);
-            poll_fn(|cx| stream.poll_arrived(cx)).await;
+            poll_fn(|cx| stream.poll_readable(cx)).await;
             assert!(look().is_ready());
         }
     }
@@ -156,14 +156,14 @@ mod tests {
     #[tokio::test]
     async fn a_broken_connection_is_no_reason_to_wait_nor_to_fill_memory() {
         let (client, stream) = UnixStream::pair().unwrap();
-        let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
+        let look = || stream.poll_writable(&mut Context::from_waker(Waker::noop()));
         while look().is_ready() {
             stream.try_write(&[0; 1024]).unwrap();
         }
         let full = is_ready(&stream, PollFlags::OUT).unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
         drop(client);
-        let broken = poll_fn(|cx| stream.poll_room(cx)).await.unwrap_err();
+        let broken = poll_fn(|cx| stream.poll_writable(cx)).await.unwrap_err();
         assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);
     }
 
@@ -173,7 +173,7 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap());
         let client = client.await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let look = || stream.poll_room(&mut Context::from_waker(Waker::noop()));
+        let look = || stream.poll_writable(&mut Context::from_waker(Waker::noop()));
         let filled = unconstrained(async {
             while look().is_ready() {
                 stream.try_write(&[0; 16 << 10]).unwrap();
@@ -181,7 +181,7 @@ mod tests {
         });
         filled.await;
         drop(client);
-        let broken = poll_fn(|cx| stream.poll_room(cx)).await.unwrap_err();
+        let broken = poll_fn(|cx| stream.poll_writable(cx)).await.unwrap_err();
         assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);
     }
 }
