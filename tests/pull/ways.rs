@@ -1,4 +1,5 @@
-//! The way to the service: TLS with a root of one's own, and a proxy of the environment.
+//! The way to the service: TLS with a root of one's own, a proxy of the environment, and answers of what stands
+//! between.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,6 +12,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustix::process::Signal;
 
 use crate::daemon::serve;
+use crate::fake::{Answer, Fake, branch};
 use crate::running::Running;
 use crate::scene::{Scene, files, read, refusal, said};
 
@@ -247,4 +249,70 @@ fn a_proxy_of_the_environment_is_gone_through() {
     said(&output, 0, "");
     assert_eq!(read(&scene.dir()), branch);
     all_lead_to(proxy.heads(), &secure.base);
+}
+
+#[test]
+fn a_304_that_nobody_asked_for_is_no_success() {
+    let scene = Scene::new();
+    let fake = Fake::new(|asked| branch(asked, 'c'));
+    let output = scene.command(&fake.base(), &[]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // As a cache may answer by mistake.
+    let cache = Fake::new(|_| Answer {
+        status: "304 Not Modified",
+        ..Answer::default()
+    });
+    let host = cache.base().replace("http://", "");
+    assert_eq!(
+        refusal(&scene.command(&cache.base(), &[]).output().unwrap()),
+        format!(
+            "siteconf: {host} answers 304 Not Modified, though it was not told what is known here, as a cache \
+             may by mistake\n"
+        )
+    );
+}
+
+#[test]
+fn answers_that_say_nothing_are_told_by_their_status() {
+    let scene = Scene::new();
+    let told = |status: &'static str| {
+        let fake = Fake::new(move |_| Answer {
+            status,
+            ..Answer::default()
+        });
+        let host = fake.base().replace("http://", "");
+        let output = scene.command(&fake.base(), &[]).output();
+        refusal(&output.unwrap()).replace(&host, "HOST")
+    };
+    for (status, words) in [
+        (
+            "413 Payload Too Large",
+            "refuses the request: 413 Payload Too Large",
+        ),
+        ("502 Bad Gateway", "cannot serve us now: 502 Bad Gateway"),
+        (
+            "204 No Content",
+            "does not answer as the Read API does: 204 No Content",
+        ),
+    ] {
+        assert_eq!(told(status), format!("siteconf: HOST {words}\n"));
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let scene = Scene::new();
+    let fake = Fake::new(|asked| {
+        if asked.target.contains("/raw?") {
+            return Answer::refusal("404 Not Found", "404 File Not Found");
+        }
+        branch(asked, 'c')
+    });
+    let host = fake.base().replace("http://", "");
+    assert_eq!(
+        refusal(&scene.command(&fake.base(), &[]).output().unwrap()),
+        format!(
+            "siteconf: \"of-c\" is in the tree and does not come: {host} does not have it: 404 File Not Found\n"
+        )
+    );
 }

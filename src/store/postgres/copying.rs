@@ -65,7 +65,7 @@ impl PostgresStore {
         once(async move { server.begin_copy(&name).await })?;
         let own = Own::connect(url)?;
         own.run(FILL).map_err(|error| match error {
-            StoreError::Busy => StoreError::Underway {
+            StoreError::LockInTheWay => StoreError::Underway {
                 what: "another copy into this database",
             },
             error => error,
@@ -87,7 +87,7 @@ impl PostgresStore {
     pub(in crate::store) fn hold(url: &str) -> Result<Box<dyn Hold>> {
         let own = Own::connect(url)?;
         own.run(BE_ALONE).map_err(|error| match error {
-            StoreError::Busy => {
+            StoreError::LockInTheWay => {
                 unfit("a service, or a command that changes something, is connected to it")
             }
             error => error,
