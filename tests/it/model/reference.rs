@@ -165,11 +165,6 @@ pub(super) fn restored(files: &Files, of: &Files, path: &str) -> Result<Files, R
     if !is_there(files) && !is_there(of) {
         return Err(Refusal::Absent);
     }
-    // As a save, it puts no file in the place of a folder, nor a folder in that of a file.
-    let is_both = is_there(files) && is_there(of);
-    if is_both && files.contains_key(path) != of.contains_key(path) {
-        return Err(Refusal::Impossible);
-    }
     let mut restored = files.clone();
     restored.retain(|other, _| !lies_at(other, path));
     for (other, body) in of.iter().filter(|(other, _)| lies_at(other, path)) {
