@@ -113,7 +113,7 @@ fn answer(scene: &Scene<'_>, wish: &Wish, first: &[u8], output: &Output) -> Answ
         Wish::RevokeToken(_) if output.status.success() => Answer::Done,
         Wish::RevokeToken(_) if said.contains("there is no token") => Answer::NotThere,
         // Somebody was faster.
-        Wish::RevokeToken(_) if said.contains("Token Not Found") => Answer::NotThere,
+        Wish::RevokeToken(_) if said.contains("has no such token") => Answer::NotThere,
         _ => panic!("{wish:?}: {output:?}"),
     }
 }
