@@ -134,10 +134,12 @@ impl Listed for Reference {
 pub(super) fn run(opened: &OpenStore, json: bool, streams: &mut Streams<'_>) -> Result<Outcome> {
     let mut refs = Refs::read(opened.inspectable())?;
     refs.references.retain(|at| at.standing == Standing::Living);
-    // Of each those that are there: the record has the number of the last.
+    // Of each those that are there. Where they cannot be counted the number of the last stays, as the record has it.
     for at in refs.references.iter_mut().filter(|at| at.snapshots > 0) {
         let snapshots = key::snapshots(at.number);
-        at.snapshots = opened.inspectable().count_records(&snapshots)?;
+        if let Ok(count) = opened.inspectable().count_records(&snapshots) {
+            at.snapshots = count;
+        }
     }
     output::list(streams.out, json, &refs.references)?;
     report(&refs.findings, streams)

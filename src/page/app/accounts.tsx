@@ -5,7 +5,6 @@ import { Icon } from "../shared/icons.tsx";
 import { useLoaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
 import { Coming, Empty } from "../shared/parts.tsx";
-import { Secret } from "../shared/secret.tsx";
 import { t, wordsOf } from "../shared/text.ts";
 import * as calls from "./accounts/calls.ts";
 import { Disable, NewPassword, Rename } from "./accounts/change.tsx";
@@ -15,6 +14,7 @@ import { RemoveAccount } from "./accounts/remove.tsx";
 import { type Act, Table } from "./accounts/table.tsx";
 import { say } from "./accounts/words.ts";
 import type { Schemas } from "./api.ts";
+import { Secret } from "./parts/secret.tsx";
 import { go, type Route } from "./route.ts";
 
 interface AccountsProps {

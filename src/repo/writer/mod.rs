@@ -4,6 +4,7 @@ mod branches;
 mod permit;
 mod project;
 mod rules;
+mod unmet;
 
 pub use permit::Permit;
 

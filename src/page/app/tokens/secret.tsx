@@ -1,7 +1,7 @@
 import { Snippet } from "../../shared/parts.tsx";
-import { Secret } from "../../shared/secret.tsx";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
+import { Secret } from "../parts/secret.tsx";
 
 /** What shows that a token works. The secret stays out of it: shells keep what was typed. */
 function command(token: Schemas["CreatedToken"]): string {

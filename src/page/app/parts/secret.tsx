@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { Dialog } from "./dialog.tsx";
-import { Copy } from "./parts.tsx";
-import { t } from "./text.ts";
+import { Dialog } from "../../shared/dialog.tsx";
+import { Copy } from "../../shared/parts.tsx";
+import { t } from "../../shared/text.ts";
 
 interface SecretProps {
   /** What it is, and that it is shown this once. */
