@@ -164,6 +164,13 @@ pub struct Limits {
     pub accounts: AccountLimits,
 }
 
+impl Limits {
+    /// Most bytes of bodies that one account can have in memory, all of them together.
+    pub(in crate::http) fn bodies_bytes_held_max(&self) -> u64 {
+        self.bodies_bytes_account_max.min(self.bodies_bytes_max)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

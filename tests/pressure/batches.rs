@@ -1,9 +1,12 @@
 //! What batches and checks of contents take that are small on their way.
 
+use std::io::Cursor;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use crate::client::{Client, segment};
 use crate::daemon::{PROJECT, file, on_branch};
@@ -40,6 +43,20 @@ fn batches_of_many_empty_files() {
         let actions: Vec<_> = (0..FILES).map(create).collect();
         json!({ "actions": actions }).to_string().into_bytes()
     });
+    assert_within(&daemon);
+}
+
+#[test]
+fn zips_of_many_empty_files() {
+    let _alone = alone();
+    let (daemon, admin) = with_project(&HASTY);
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for number in 0..FILES {
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file(number.to_string(), stored).unwrap();
+    }
+    let zip = zip.finish().unwrap().into_inner();
+    send_all(&admin, 100, "application/zip", &|_| zip.clone());
     assert_within(&daemon);
 }
 

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
+use super::unzip;
 use super::unzip::Zip;
 use crate::base::digest::byte_count;
-use crate::base::limits::ZIP_ENTRY_BYTES;
 use crate::http::error::Error;
 use crate::repo::NewFile;
 
@@ -32,11 +32,7 @@ impl Payload {
         match self {
             Self::None | Self::File(_) => 0,
             Self::Json(bytes) | Self::Packed(Packed::Tar(bytes)) => byte_count(bytes),
-            Self::Packed(Packed::Zip(zip)) => {
-                let unpacked = zip.decompressed_size().unwrap_or(u128::MAX);
-                let unpacked = u64::try_from(unpacked).unwrap_or(u64::MAX);
-                unpacked.saturating_add(zip.len() as u64 * ZIP_ENTRY_BYTES)
-            }
+            Self::Packed(Packed::Zip(zip)) => unzip::bytes_in_memory(zip),
             Self::Packed(Packed::Form(files)) => {
                 let sizes = files.iter().map(|(name, bytes)| name.len() + bytes.len());
                 sizes.sum::<usize>() as u64

@@ -53,7 +53,9 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     if has_type(head, "application/zip") {
         let bytes = body.collect(most).await?;
         let (zip, unpacked) = may_block(|| unzip::open(bytes, limits))?;
-        body.hold(unpacked)?;
+        // What its entries take counts, too, but keeps out none that is alone.
+        let in_memory = unzip::bytes_in_memory(&zip).min(limits.bodies_bytes_held_max());
+        body.hold(in_memory.max(unpacked))?;
         return Ok(Payload::Packed(Packed::Zip(Box::new(zip))));
     }
     if let Some(boundary) = form::boundary(head) {

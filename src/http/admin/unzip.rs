@@ -7,6 +7,7 @@ use bytes::Bytes;
 use zip::ZipArchive;
 use zip::unstable::read::ZipIterable;
 
+use crate::base::limits::ZIP_ENTRY_BYTES;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -40,6 +41,13 @@ pub(super) fn open(body: Bytes, limits: &Limits) -> Result<(Zip, u64), Error> {
         return Err(Error::TooLarge { limit_bytes });
     }
     Ok((zip, bytes))
+}
+
+/// How many bytes an opened zip takes in memory, about, and what it unpacks to.
+pub(super) fn bytes_in_memory(zip: &Zip) -> u64 {
+    let unpacked = zip.decompressed_size().unwrap_or(u128::MAX);
+    let unpacked = u64::try_from(unpacked).unwrap_or(u64::MAX);
+    unpacked.saturating_add(zip.len() as u64 * ZIP_ENTRY_BYTES)
 }
 
 /// The refusal of an archive that cannot be read.

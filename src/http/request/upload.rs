@@ -34,8 +34,7 @@ pub(in crate::http) async fn receive(
         return Ok(uploads.new_file(bytes)?);
     }
     // Where less is allowed in memory, one at a time may take all of it.
-    let limits = &context.settings().limits;
-    let allowed = limits.bodies_bytes_account_max.min(limits.bodies_bytes_max);
+    let allowed = context.settings().limits.bodies_bytes_held_max();
     let held_max = allowed.min(UPLOAD_BYTES_HELD + uploads.bytes_held());
     let held = announced.map_or(held_max, |bytes| bytes.min(held_max));
     body.check_room(held)?;
