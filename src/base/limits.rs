@@ -136,8 +136,8 @@ pub const CHECKS_S_MAX: i64 = 20;
 /// How deep a YAML file may be nested: as deep as its parser lets brackets be, and a level more. In lines it would let
 /// nesting grow, at some 150 bytes for each two of the file.
 pub const YAML_DEPTH_MAX: usize = 256;
-/// Most words and signs of a YAML file that its parser reads before it tells of the first, in which some 45 MB are
-/// kept meanwhile: those of a list or an object in brackets, of some 1.5 MB as it is usual.
+/// How often the parser of a YAML file may look ahead before it tells of what it began with: three times for a number
+/// and its comma in a list in brackets, all of which it reads first. It keeps some 45 MB meanwhile.
 pub const YAML_PARTS_AHEAD_MAX: usize = 250_000;
 /// Longest directive of a YAML file, in bytes: what it stands for is copied wherever it is used.
 pub const YAML_DIRECTIVE_BYTES_MAX: usize = 1024;
@@ -384,7 +384,7 @@ pub const LONG_LISTS_AT_ONCE_MAX: u64 = 4;
 pub const LONG_LIST_WAIT_S_MAX: u64 = 5;
 /// Bytes of a list, as they are told before it is made, up to which it is none of these.
 pub const SHORT_LIST_BYTES_MAX: usize = 512 << 10;
-/// Lanes in which who asks waits for a thread, each by its own.
+/// Shards of the semaphores by which requests wait for threads: who asks waits in one of them.
 pub const FAIR_SHARDS: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.
 pub const FAIR_SHARD_QUARTERS: u64 = 3;

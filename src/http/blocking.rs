@@ -185,11 +185,9 @@ impl Threads {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let lookers = &self.lookers;
-        let _place = if let Ok(place) = lookers.try_acquire() {
-            place
-        } else {
-            self.in_time(borrowed_permit(lookers)).await?
+        let _place = match self.lookers.try_acquire() {
+            Ok(place) => place,
+            Err(_) => self.in_time(borrowed_permit(&self.lookers)).await?,
         };
         work()
     }

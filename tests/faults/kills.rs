@@ -19,7 +19,7 @@ use crate::rounds::Rounds;
 use crate::spin::spin;
 
 /// Daemons at once, each on a folder of its own.
-const FAIR_SHARDS: u64 = 4;
+const LANES: u64 = 4;
 /// Kills in one folder, so that what is in it stays little.
 const KILLS_A_FOLDER: u64 = 40;
 /// Longest wait between the last counted answer and the kill, in microseconds.
@@ -189,7 +189,7 @@ fn what_was_acknowledged_survives_kills_under_a_mixed_load() {
     let mut figures = Figures::default();
     thread::scope(|scope| {
         let kills = &kills;
-        let lanes: Vec<_> = (0..FAIR_SHARDS)
+        let lanes: Vec<_> = (0..LANES)
             .map(|number| scope.spawn(move || run(rounds, number, kills)))
             .collect();
         for lane in lanes {

@@ -238,6 +238,24 @@ fn two_services_behind_one_name_are_followed_without_haste() {
     assert_eq!(watch.end(), (Some(0), String::new()));
 }
 
+/// Watches a server whose branch comes to a second state, and that does not hold its answers: why, is told once.
+fn watch_unheld(scene: &Scene, fake: &Fake, why: &str) {
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    assert_eq!(watch.complaint(), unproven(scene));
+    let host = fake.base().replace("http://", "");
+    assert_eq!(
+        watch.complaint(),
+        format!(
+            "siteconf: {host} {why}, while the server was to hold its answer; where that goes on it is asked \
+             every 1 s"
+        )
+    );
+    assert!(watch.line().starts_with("main is at dddddddd: "));
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end(), (Some(0), String::new()));
+}
+
 #[test]
 fn where_held_questions_break_off_the_server_is_asked_by_the_interval() {
     let scene = Scene::new();
@@ -253,21 +271,7 @@ fn where_held_questions_break_off_the_server_is_asked_by_the_interval() {
             (false, _) => branch(asked, 'd'),
         },
     );
-    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
-    assert!(watch.line().starts_with("main is at cccccccc: "));
-    assert_eq!(watch.complaint(), unproven(&scene));
-    let host = fake.base().replace("http://", "");
-    assert_eq!(
-        watch.complaint(),
-        format!(
-            "siteconf: {host} cannot serve us now: 504 too slow, while the server was to hold its answer; \
-             where that goes on it is asked every 1 s"
-        )
-    );
-    assert!(watch.line().starts_with("main is at dddddddd: "));
-    watch.signal(Signal::TERM);
-    // It is told once.
-    assert_eq!(watch.end(), (Some(0), String::new()));
+    watch_unheld(&scene, &fake, "cannot serve us now: 504 too slow");
     let (plain, held) = (false, true);
     let mut expected = vec![plain, held, plain, held, plain];
     expected.extend([plain; 10]);
@@ -360,20 +364,7 @@ fn where_held_questions_are_refused_the_server_is_asked_plainly() {
             (false, _) => branch(asked, 'd'),
         },
     );
-    let mut watch = Running::start(scene.command(&fake.base(), &["--watch", "--interval", "1"]));
-    assert!(watch.line().starts_with("main is at cccccccc: "));
-    assert_eq!(watch.complaint(), unproven(&scene));
-    let host = fake.base().replace("http://", "");
-    assert_eq!(
-        watch.complaint(),
-        format!(
-            "siteconf: {host} refuses the request: 400 no query, while the server was to hold its answer; \
-             where that goes on it is asked every 1 s"
-        )
-    );
-    assert!(watch.line().starts_with("main is at dddddddd: "));
-    watch.signal(Signal::TERM);
-    assert_eq!(watch.end(), (Some(0), String::new()));
+    watch_unheld(&scene, &fake, "refuses the request: 400 no query");
     let (plain, held) = (false, true);
     assert_eq!(questions(&fake)[..5], [plain, held, plain, held, plain]);
 }

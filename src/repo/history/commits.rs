@@ -297,6 +297,11 @@ impl Project {
         if self.branch_by_number(branch)?.is_none() {
             return Err(Error::missing(Missing::Revision));
         }
+        self.state_of(branch, manifest)
+    }
+
+    /// The same of a branch that is there.
+    pub(in crate::repo) fn state_of(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
         let state = |totals| Revision::new(self, branch, manifest, totals, true);
         match self.projects.nodes().manifest(manifest) {
             Ok(kept) => Ok(state(kept.totals)),

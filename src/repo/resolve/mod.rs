@@ -199,18 +199,19 @@ impl Project {
         let (Some((id, (branch, mut manifest))), None) = (states.next(), states.next()) else {
             return Err(Error::missing(Missing::Revision));
         };
-        if let Some(branch) = self.branch_by_number(branch)? {
-            let head = branch.head();
-            // Whoever was told its id had it computed.
-            if head.manifest() != manifest
-                && let Some(known) = head.known_digest()?
-                && known.commit_id() == id
-            {
-                manifest = head.manifest();
-            }
+        let Some(at) = self.branch_by_number(branch)? else {
+            return Err(Error::missing(Missing::Revision));
+        };
+        let head = at.head();
+        // Whoever was told its id had it computed.
+        if head.manifest() != manifest
+            && let Some(known) = head.known_digest()?
+            && known.commit_id() == id
+        {
+            manifest = head.manifest();
         }
         // The index may have an id a little longer than the branch has its state.
-        self.reopen(branch, manifest)
+        self.state_of(branch, manifest)
     }
 
     /// The states whose commit ids begin with this text, among those in the index.

@@ -105,17 +105,15 @@ impl<'t> Iterator for Events<'t> {
                 Ok((_, span)) => place_at(span),
                 Err(error) => place_of(error),
             };
-            let reason = format!(
-                "a list or an object in brackets has more than {YAML_PARTS_AHEAD_MAX} words and signs: write it \
-                 with a line for each entry"
-            );
+            let reason =
+                "a list or an object in brackets is too long: write it with a line for each entry";
             return Some(Err(Fault::at(place, reason)));
         }
         Some(event.map_err(|error| unread(&error)))
     }
 }
 
-/// A text that ends when too much of it is read for one event. What stands in brackets may be a key as a whole, so
+/// A text that ends when it is read too far for one event. What stands in brackets may be a key as a whole, so
 /// the parser reads all of it before it tells where it begins, and keeps each part as some 170 bytes.
 struct Metered<'t> {
     text: StrInput<'t>,

@@ -24,7 +24,7 @@ use crate::upkeep::{ALL, Laid, Scene, Upkeep, command};
 /// Cuts in one recording of a command.
 const CUTS: u64 = 2;
 /// Threads, with commands of their own. A collection waits most of its time.
-const FAIR_SHARDS: u64 = 4;
+const LANES: u64 = 4;
 /// So many rounds of the harness make one: a cut takes longer here.
 const ROUNDS: u64 = 12;
 
@@ -114,11 +114,11 @@ fn a_command_that_loses_power_leaves_the_store_as_it_was_or_as_it_should_be() {
     let lossy = AtomicU64::new(0);
     let laid = Laid::default();
     thread::scope(|scope| {
-        for part in 0..FAIR_SHARDS {
+        for part in 0..LANES {
             let (lossy, laid) = (&lossy, &laid);
             scope.spawn(move || {
                 let mut random = rounds.random(part);
-                let own = (0..).zip(&ALL).filter(|(at, _)| at % FAIR_SHARDS == part);
+                let own = (0..).zip(&ALL).filter(|(at, _)| at % LANES == part);
                 for (at, upkeep) in own {
                     let mut left = share_of(count, at);
                     let mut lane = (left > 0).then(|| Lane::new(upkeep, laid));

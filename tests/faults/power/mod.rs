@@ -49,16 +49,16 @@ use crate::tracer;
 /// Power cuts in a recording of a first start, of a service, and of one that has gone on after one of them.
 const CUTS: [u64; 3] = [50, 200, 200];
 /// Threads, with a service each.
-const FAIR_SHARDS: u64 = 3;
+const LANES: u64 = 3;
 
 impl Recording {
     /// Cuts the power so many times; gives how often something was lost.
     fn cut(&self, count: u64, rounds: &Rounds, part: u64) -> u64 {
         thread::scope(|scope| {
-            let lanes: Vec<_> = (0..FAIR_SHARDS)
+            let lanes: Vec<_> = (0..LANES)
                 .map(|lane| {
-                    let mut random = rounds.random(part * FAIR_SHARDS + lane);
-                    let count = (count + lane) / FAIR_SHARDS;
+                    let mut random = rounds.random(part * LANES + lane);
+                    let count = (count + lane) / LANES;
                     scope.spawn(move || {
                         cut_often(&self.journal, count, &mut random, |place, left, random| {
                             self.check(place, left, random);

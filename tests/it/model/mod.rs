@@ -13,7 +13,7 @@ use crate::rounds::Rounds;
 use run::{People, Run};
 
 /// Runs that go on at once, on one service: what belongs to one must never be seen in another.
-const FAIR_SHARDS: usize = 4;
+const LANES: usize = 4;
 const STEPS: u32 = 50;
 
 #[test]
@@ -30,10 +30,10 @@ fn whatever_anybody_does_the_service_is_as_the_model() {
     ]);
     let people = People::arrive(&daemon);
     thread::scope(|scope| {
-        for lane in 0..FAIR_SHARDS {
+        for lane in 0..LANES {
             let people = &people;
             scope.spawn(move || {
-                for number in (0..rounds.count).skip(lane).step_by(FAIR_SHARDS) {
+                for number in (0..rounds.count).skip(lane).step_by(LANES) {
                     let mut run = Run::begin(people, number, rounds.random(number));
                     for _ in 0..STEPS {
                         run.step();
