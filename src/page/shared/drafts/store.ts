@@ -117,8 +117,12 @@ const OWN = "draft of\n";
 export const ownName = (id: string[]): string | null => sessionStorage.getItem(OWN + textOf(id));
 
 export function setOwnName(id: string[], name: string | null): void {
-  if (name === null) sessionStorage.removeItem(OWN + textOf(id));
-  else sessionStorage.setItem(OWN + textOf(id), name);
+  try {
+    if (name === null) sessionStorage.removeItem(OWN + textOf(id));
+    else sessionStorage.setItem(OWN + textOf(id), name);
+  } catch {
+    // There is no room for it: of several drafts the newest counts.
+  }
 }
 
 /** Drafts that are not in the database yet, by their names. */
