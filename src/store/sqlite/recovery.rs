@@ -32,7 +32,8 @@ const LOG_HEADER_BYTES: u64 = 32;
 ///
 /// # Errors
 /// [`StoreError::Folder`] when commits that were acknowledged are not there. A log that cannot be
-/// settled is no error: the store is read, and each commit tries again.
+/// settled is no error: the store is read, and each commit tries again. Beside a daemon, those of
+/// syncing the log.
 pub(super) fn open(
     folder: &Folder,
     reserve: &Reserve,
@@ -58,6 +59,7 @@ pub(super) fn open(
         if !schema::has_tables(&db)? {
             schema::make_tables(&db)?;
         }
+        sync_log(folder)?;
         writability.settled()?;
     }
     match settle(&mut db, folder, reserve, writability) {
@@ -190,6 +192,16 @@ pub(super) fn proven(
 pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     write_log_again(db, folder)?;
     empty_log(db, folder)
+}
+
+/// Has what a process beside a daemon has read in the log on the disk. Of a daemon that was killed in a sync just
+/// before, SQLite reads what it had written, and by nobody's sync is that durable yet.
+fn sync_log(folder: &Folder) -> Result<()> {
+    let synced = match File::open(folder.log()) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened.map_err(unopened).and_then(|log| log.sync_data()),
+    };
+    synced.map_err(|e| StoreError::io("syncing the log", e))
 }
 
 /// Has what the log holds on the disk.

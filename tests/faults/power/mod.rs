@@ -19,6 +19,7 @@
 //!
 //! After each end of a service the model is held against the real folder, byte by byte.
 
+mod beside;
 mod call;
 mod commands;
 mod disk;

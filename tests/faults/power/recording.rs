@@ -25,7 +25,7 @@ use crate::told::Named;
 const ANSWERS: [usize; 2] = [10, 30];
 
 /// Syncs of a first start.
-const SYNCS_OF_FIRST_START: u32 = 30;
+pub(super) const SYNCS_OF_FIRST_START: u32 = 30;
 /// Syncs of another.
 const SYNCS_OF_START: u32 = 10;
 
