@@ -335,3 +335,40 @@ fn the_head_of_a_part_of_a_form_is_short() {
         .get(&project.file("main", "b.xml"))
         .assert_bytes(200, long.as_bytes());
 }
+
+#[test]
+fn a_file_of_a_batch_is_as_large_as_allowed_however_it_comes() {
+    let daemon = Daemon::start_with(&["--file-bytes-max", "1000"]);
+    let project = project(&daemon);
+    project.save("main", "old", &[b'x'; 1000]);
+    let versions = project.versions("main");
+    let large = [b'x'; 1001];
+    let refused = "\"a/b\" is larger than 1000 bytes, the most that a file may have";
+    let text = "x".repeat(1001);
+    for mut action in [
+        json!({ "action": "create" }),
+        json!({ "action": "update" }),
+        json!({ "action": "move", "previous_path": "old" }),
+    ] {
+        action["file_path"] = json!("a/b");
+        action["content"] = json!(text);
+        let batch = json!({ "actions": [action] });
+        let answer = project.user.post(&project.on("main", "/batch"), &batch);
+        answer.assert_error(413, refused);
+    }
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_mode(0o644);
+    header.set_size(1001);
+    tar.append_data(&mut header, "a/b", &large[..]).unwrap();
+    for (kind, body) in [
+        ("application/x-tar", tar.into_inner().unwrap()),
+        (ZIP, zip(&[("a/b", 0o644, &large)])),
+        (FORM, form(&[("a/b", &large)])),
+    ] {
+        send(&project, "", kind, &body).assert_error(413, refused);
+    }
+    assert_eq!(project.versions("main"), versions);
+    let whole = zip(&[("a/b", 0o644, &large[1..])]);
+    send(&project, "", ZIP, &whole).expect_status(200);
+}

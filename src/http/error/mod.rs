@@ -58,6 +58,14 @@ pub(super) enum Error {
         /// The limit.
         limit_bytes: u64,
     },
+    /// A file of a batch is too large.
+    #[error("\"{path}\" is larger than {limit_bytes} bytes, the most that a file may have")]
+    LargeFile {
+        /// Where it was to be.
+        path: String,
+        /// The limit.
+        limit_bytes: u64,
+    },
     /// The files of an archive are too large together.
     #[error(
         "the files are {bytes} bytes together, an archive holds at most {limit_bytes}; ask for a folder with \"path\""
@@ -243,7 +251,9 @@ impl Error {
             Self::NoRoute | Self::NotThere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::TooLarge { .. } | Self::LargeArchive { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge { .. } | Self::LargeFile { .. } | Self::LargeArchive { .. } => {
+                StatusCode::PAYLOAD_TOO_LARGE
+            }
             Self::LongTarget => StatusCode::URI_TOO_LONG,
             Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Range { .. } => StatusCode::RANGE_NOT_SATISFIABLE,

@@ -16,7 +16,8 @@ use super::packed;
 use super::packed::check_count;
 use super::state::{StateJson, digest_after_change, told_digest};
 use crate::access;
-use crate::access::{Caller, Uploads};
+use crate::access::Caller;
+use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_FOLDERS_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
@@ -140,14 +141,13 @@ pub(super) fn json(
     let Batch { message, actions } = json_body::read(body)?;
     let message = params::message(message.as_deref())?;
     check_count(actions.len(), &context.settings().limits)?;
-    let uploads = context.gate().uploads();
     let actions: Vec<_> = actions
         .into_iter()
         .enumerate()
         .map(|(index, Object(action))| {
             let path = action.file_path.clone();
             action
-                .read(&uploads)
+                .read(context)
                 .map_err(|error| in_action(index, &path, error))
         })
         .collect::<Result<_, _>>()?;
@@ -163,11 +163,10 @@ pub(super) fn files(
 ) -> Result<Reply, Error> {
     let under = params::folder(context.query.text("path")?)?;
     let message = params::message(context.query.text("message")?)?;
-    let uploads = context.gate().uploads();
     let files = packed::files(body, under.as_ref(), &context.settings().limits)?;
     let actions = files.into_iter().map(|file| {
-        let bytes = uploads.new_file(file.bytes)?;
-        Ok(BatchAction::Put(file.path, bytes, file.executable))
+        let content = new_file(context, file.path.as_str(), file.bytes)?;
+        Ok(BatchAction::Put(file.path, content, file.executable))
     });
     let actions = actions.collect::<Result<_, Error>>()?;
     save(context, caller, at, actions, message)
@@ -250,9 +249,22 @@ fn check_folders<'p>(paths: impl Iterator<Item = &'p FilePath>) -> Result<(), Er
     Ok(())
 }
 
+/// Takes the content of a file.
+///
+/// # Errors
+/// [`Error::LargeFile`] above `file_bytes_max`; those of the store.
+fn new_file(context: &RequestContext, path: &str, bytes: Bytes) -> Result<NewFile, Error> {
+    let limit_bytes = context.settings().file_bytes_max;
+    if byte_count(&bytes) > limit_bytes {
+        let path = path.to_owned();
+        return Err(Error::LargeFile { path, limit_bytes });
+    }
+    Ok(context.gate().uploads().new_file(bytes)?)
+}
+
 impl ActionJson {
     /// Checks an action by itself and takes its content.
-    fn read(self, uploads: &Uploads) -> Result<BatchAction, Error> {
+    fn read(self, context: &RequestContext) -> Result<BatchAction, Error> {
         let path = FilePath::parse(&self.file_path)?;
         let file = |content: Option<String>| -> Result<Option<NewFile>, Error> {
             let bytes = match (content, self.encoding) {
@@ -263,7 +275,7 @@ impl ActionJson {
                     .map_err(|error| Error::Malformed(format!("content is not base64: {error}")))?
                     .into(),
             };
-            Ok(Some(uploads.new_file(bytes)?))
+            new_file(context, &self.file_path, bytes).map(Some)
         };
         let wanted = || Error::malformed("content is missing");
         if self.previous_path.is_some() && self.action != Verb::Move {
