@@ -5,6 +5,7 @@
 pub mod account_name;
 pub mod actor;
 pub mod branch_name;
+pub mod cache;
 pub mod clock;
 pub mod digest;
 pub mod file_path;

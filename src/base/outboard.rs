@@ -46,8 +46,8 @@ impl Outboard {
     }
 
     /// What it takes in memory, in bytes.
-    pub fn weight(&self) -> u64 {
-        self.0.as_flattened().len() as u64
+    pub fn memory(&self) -> usize {
+        self.0.as_flattened().len()
     }
 
     /// The id of the blob that has these pieces; `None` for less than two.

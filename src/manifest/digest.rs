@@ -103,13 +103,13 @@ impl Digested {
     }
 
     /// About how much memory it takes, in bytes.
-    pub fn memory(&self) -> u64 {
+    pub fn memory(&self) -> usize {
         let states: usize = self
             .states
             .iter()
             .map(|state| size_of::<State>() + 16 + state.path.len())
             .sum();
-        u64::try_from(size_of::<Self>() + states).unwrap_or(u64::MAX)
+        size_of::<Self>() + states
     }
 }
 

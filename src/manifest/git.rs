@@ -7,9 +7,9 @@ use sha1::{Digest, Sha1};
 
 use super::nodes::NodeSource;
 use super::walk;
+use crate::base::cache::CacheUse;
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;
-use crate::base::tally::CacheUse;
 use crate::object::node::{DirectoryEntry, Value, git_mode};
 use crate::store::Result;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::id::{Kind, ManifestId, NodeId, ObjectId};
 use crate::base::limits::{MANIFEST_CACHE_ENTRIES, NODE_CACHE_BYTES, NODES_READ_AHEAD_MAX};
-use crate::base::tally::CacheUse;
 use crate::object::DecodeError;
 use crate::object::manifest::Manifest;
-use crate::object::node::Node;
+use crate::object::node::{Item, Node};
 use crate::store::objects::Objects;
 use crate::store::{Result, StoreError};
 
@@ -31,28 +31,18 @@ pub trait NodeSource {
 #[derive(Debug)]
 pub struct Nodes {
     objects: Arc<Objects>,
-    cache: Cache<NodeId, Arc<Node>, ByMemory>,
+    cache: ByteCache<NodeId, Arc<Node>>,
     manifests: Cache<ManifestId, Manifest>,
-}
-
-#[derive(Clone, Debug)]
-struct ByMemory;
-
-impl quick_cache::Weighter<NodeId, Arc<Node>> for ByMemory {
-    fn weight(&self, _: &NodeId, node: &Arc<Node>) -> u64 {
-        let names: usize = node.items.iter().map(|item| item.key.name.len() + 16).sum();
-        let items = node.items.len() * size_of::<crate::object::node::Item>();
-        u64::try_from(128 + names + items).unwrap_or(u64::MAX)
-    }
 }
 
 impl Nodes {
     /// Reads through to these objects.
     pub fn new(objects: Arc<Objects>) -> Self {
-        let items = usize::try_from(NODE_CACHE_BYTES / 8192).unwrap_or(1024);
         Self {
             objects,
-            cache: Cache::with_weighter(items, NODE_CACHE_BYTES, ByMemory),
+            cache: byte_cache(NODE_CACHE_BYTES, NODE_CACHE_BYTES / 8192, |_, node| {
+                node_bytes(node)
+            }),
             manifests: Cache::new(MANIFEST_CACHE_ENTRIES),
         }
     }
@@ -129,6 +119,12 @@ impl NodeSource for Nodes {
             }
         }
     }
+}
+
+/// What a node takes in memory.
+fn node_bytes(node: &Node) -> usize {
+    let names: usize = node.items.iter().map(|item| item.key.name.len() + 16).sum();
+    128 + names + node.items.len() * size_of::<Item>()
 }
 
 fn undecodable(kind: Kind, id: ObjectId, error: DecodeError) -> StoreError {

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use quick_cache::sync::Cache;
 
 use super::Result;
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
 use crate::base::may_block;
-use crate::base::tally::CacheUse;
 use crate::base::threads::joined::Joined;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
@@ -77,7 +77,7 @@ impl Digests {
         let computed = Arc::new(Computed {
             nodes,
             known: Cache::new(DIGEST_CACHE_ENTRIES),
-            last: Cache::with_weighter(1024, DIGEST_STATES_BYTES, ByMemory),
+            last: digested_cache(1024),
         });
         let background = Background::start(Arc::clone(&computed));
         Self {
@@ -176,16 +176,14 @@ struct Computed {
     nodes: Arc<Nodes>,
     known: Cache<ManifestId, Sha256>,
     /// By branch, the last that was computed: the next is computed from where it differs.
-    last: Cache<u64, Arc<Digested>, ByMemory>,
+    last: ByteCache<u64, Arc<Digested>>,
 }
 
-#[derive(Clone, Debug)]
-struct ByMemory;
-
-impl quick_cache::Weighter<u64, Arc<Digested>> for ByMemory {
-    fn weight(&self, _: &u64, digested: &Arc<Digested>) -> u64 {
+/// Keeps what was digested, by branch; laid out for so many.
+fn digested_cache(branches: u64) -> ByteCache<u64, Arc<Digested>> {
+    byte_cache(DIGEST_STATES_BYTES, branches, |_, digested| {
         64 + digested.memory()
-    }
+    })
 }
 
 impl Computed {
@@ -313,7 +311,7 @@ mod tests {
         Computed {
             nodes: Arc::new(Nodes::new(Arc::new(Objects::new(store)))),
             known: Cache::new(1),
-            last: Cache::with_weighter(1, DIGEST_STATES_BYTES, ByMemory),
+            last: digested_cache(1),
         }
     }
 

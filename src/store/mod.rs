@@ -37,11 +37,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 
+use crate::base::cache::CacheUse;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::reads::Reads;
-use crate::base::tally::CacheUse;
 
 pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, StagedBody};
 pub use error::{Result, StoreError};

@@ -4,17 +4,16 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quick_cache::sync::Cache;
 
 use super::error::damaged;
 use super::verified_body::{VerifiedBody, VerifiedPieces};
 use super::{Body, Result, Store, StoreError, StoredObject};
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId, Sha256};
 use crate::base::limits::{BLOB_CACHE_BYTES, INLINE_BYTES_MAX, OUTBOARD_CACHE_BYTES};
 use crate::base::may_block;
 use crate::base::outboard::{Outboard, PIECE_BYTES, PieceHasher};
-use crate::base::tally::CacheUse;
 
 /// A blob whose bytes were compared with its id.
 #[derive(Clone, Debug)]
@@ -52,41 +51,32 @@ pub fn each_object(
 #[derive(Debug)]
 pub struct Objects {
     store: Arc<dyn Store>,
-    blobs: Cache<BlobId, Blob, ByBytes>,
+    blobs: ByteCache<BlobId, Blob>,
     /// The hashes of the pieces of large blobs, each held against the blob's id.
-    outboards: Cache<BlobId, Arc<Outboard>, ByBytes>,
+    outboards: ByteCache<BlobId, Arc<Outboard>>,
     pieces: Arc<VerifiedPieces>,
 }
 
-#[derive(Clone, Debug)]
-struct ByBytes;
-
-impl quick_cache::Weighter<BlobId, Blob> for ByBytes {
-    fn weight(&self, _: &BlobId, blob: &Blob) -> u64 {
-        // A row of the cache costs about as much as two ids beside the bytes.
-        128 + if matches!(blob.body, Body::Inline(_)) {
-            blob.size
-        } else {
-            0
-        }
-    }
-}
-
-impl quick_cache::Weighter<BlobId, Arc<Outboard>> for ByBytes {
-    fn weight(&self, _: &BlobId, outboard: &Arc<Outboard>) -> u64 {
-        128 + outboard.weight()
-    }
-}
+/// A row of a cache costs about as much as two ids beside the bytes.
+const ROW_BYTES: usize = 128;
 
 impl Objects {
     /// Reads through to this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let items = usize::try_from(BLOB_CACHE_BYTES / 4096).unwrap_or(1024);
         Self {
             store,
-            blobs: Cache::with_weighter(items, BLOB_CACHE_BYTES, ByBytes),
+            blobs: byte_cache(
+                BLOB_CACHE_BYTES,
+                BLOB_CACHE_BYTES / 4096,
+                |_, blob| match &blob.body {
+                    Body::Inline(bytes) => ROW_BYTES + bytes.len(),
+                    Body::Large(_) => ROW_BYTES,
+                },
+            ),
             // For few entries, so that it is divided in few parts: each keeps the hashes of a file of 32 GiB.
-            outboards: Cache::with_weighter(64, OUTBOARD_CACHE_BYTES, ByBytes),
+            outboards: byte_cache(OUTBOARD_CACHE_BYTES, 64, |_, outboard| {
+                ROW_BYTES + outboard.memory()
+            }),
             pieces: Arc::default(),
         }
     }

@@ -4,32 +4,21 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
 use super::LargeBody;
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
 use crate::base::limits::{PIECE_BUFFERS_KEPT, PIECE_CACHE_BYTES, PIECES_READ_AT_ONCE_MAX};
 use crate::base::outboard::{Outboard, PIECE_BYTES};
-use crate::base::tally::CacheUse;
 use crate::base::threads::buffers::Buffers;
 
 /// Pieces that were held against their blobs' ids, in memory: those that were asked for last and more
 /// than once.
 #[derive(Debug)]
 pub(super) struct VerifiedPieces {
-    by_place: Cache<(BlobId, u64), Bytes, ByBytes>,
+    by_place: ByteCache<(BlobId, u64), Bytes>,
     buffers: Arc<Buffers>,
-}
-
-#[derive(Clone, Debug)]
-struct ByBytes;
-
-impl Weighter<(BlobId, u64), Bytes> for ByBytes {
-    fn weight(&self, _: &(BlobId, u64), piece: &Bytes) -> u64 {
-        128 + byte_count(piece)
-    }
 }
 
 impl VerifiedPieces {
@@ -41,9 +30,9 @@ impl VerifiedPieces {
 
 impl Default for VerifiedPieces {
     fn default() -> Self {
-        let items = usize::try_from(PIECE_CACHE_BYTES).unwrap_or(usize::MAX) / PIECE_BYTES;
+        let pieces = PIECE_CACHE_BYTES / PIECE_BYTES as u64;
         Self {
-            by_place: Cache::with_weighter(items, PIECE_CACHE_BYTES, ByBytes),
+            by_place: byte_cache(PIECE_CACHE_BYTES, pieces, |_, piece| 128 + piece.len()),
             buffers: Buffers::new(PIECE_BYTES, PIECES_READ_AT_ONCE_MAX, PIECE_BUFFERS_KEPT),
         }
     }

@@ -11,8 +11,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use crate::access::Writes;
+use crate::base::cache::CacheUse;
 use crate::base::may_block;
-use crate::base::tally::{CacheUse, Count, Spread};
+use crate::base::tally::{Count, Spread};
 use crate::http::service::Service;
 
 /// The type of the text.

@@ -3,13 +3,11 @@
 
 use std::sync::Arc;
 
-use quick_cache::sync::Cache;
-
 use super::coding::Coding;
 use super::rendered::Rendered;
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
 use crate::base::may_block;
-use crate::base::tally::CacheUse;
 use crate::http::error::Error;
 use crate::repo::{Project, Revision, RevisionId};
 
@@ -81,26 +79,19 @@ impl ShownState {
     }
 }
 
-#[derive(Clone, Debug)]
-struct ByMemory;
-
-impl quick_cache::Weighter<RenderedKey, Arc<Rendered>> for ByMemory {
-    fn weight(&self, key: &RenderedKey, answer: &Arc<Rendered>) -> u64 {
-        u64::try_from(256 + key.url.len() + answer.memory()).unwrap_or(u64::MAX)
-    }
-}
-
 /// Rendered answers within a bound of bytes; one that is longer than a share of it is not kept.
 #[derive(Debug)]
 pub(in crate::http) struct RenderedCache {
-    answers: Cache<RenderedKey, Arc<Rendered>, ByMemory>,
+    answers: ByteCache<RenderedKey, Arc<Rendered>>,
 }
 
 impl RenderedCache {
     pub(in crate::http) fn new() -> Self {
-        let usual = usize::try_from(RENDERED_BYTES / RENDERED_USUAL_BYTES).unwrap_or(usize::MAX);
+        let usual = RENDERED_BYTES / RENDERED_USUAL_BYTES;
         Self {
-            answers: Cache::with_weighter(usual, RENDERED_BYTES, ByMemory),
+            answers: byte_cache(RENDERED_BYTES, usual, |key, answer| {
+                256 + key.url.len() + answer.memory()
+            }),
         }
     }
 

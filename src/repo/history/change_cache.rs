@@ -3,20 +3,19 @@
 
 use std::sync::Arc;
 
-use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::{CHANGE_COUNTS_ENTRIES, LAST_CHANGES_BYTES, RECENT_STEPS_BYTES};
-use crate::base::tally::CacheUse;
 use crate::manifest::diff::ChangeCounts;
 
 /// What is known of last changes.
 #[derive(Debug)]
 pub(in crate::repo) struct LastChanges {
-    pub(super) recent: Cache<u64, Arc<Recent>, ByMemory>,
-    pub(super) found: Cache<(u64, FilePath), Found, ByMemory>,
+    pub(super) recent: ByteCache<u64, Arc<Recent>>,
+    pub(super) found: ByteCache<(u64, FilePath), Found>,
 }
 
 /// The newest steps of a branch, from one state to the next.
@@ -44,21 +43,6 @@ pub(super) struct Found {
     pub(super) changed: ManifestId,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct ByMemory;
-
-impl Weighter<u64, Arc<Recent>> for ByMemory {
-    fn weight(&self, _: &u64, recent: &Arc<Recent>) -> u64 {
-        64 + (recent.steps.len() * size_of::<Step>()) as u64
-    }
-}
-
-impl Weighter<(u64, FilePath), Found> for ByMemory {
-    fn weight(&self, (_, path): &(u64, FilePath), _: &Found) -> u64 {
-        160 + path.as_str().len() as u64
-    }
-}
-
 impl LastChanges {
     /// What is kept in memory, and how often it was what was wanted.
     pub(in crate::repo) fn cache_uses(&self) -> [CacheUse; 2] {
@@ -72,8 +56,12 @@ impl LastChanges {
 impl Default for LastChanges {
     fn default() -> Self {
         Self {
-            recent: Cache::with_weighter(256, RECENT_STEPS_BYTES, ByMemory),
-            found: Cache::with_weighter(4096, LAST_CHANGES_BYTES, ByMemory),
+            recent: byte_cache(RECENT_STEPS_BYTES, 256, |_, recent| {
+                64 + recent.steps.len() * size_of::<Step>()
+            }),
+            found: byte_cache(LAST_CHANGES_BYTES, 4096, |(_, path), _| {
+                160 + path.as_str().len()
+            }),
         }
     }
 }

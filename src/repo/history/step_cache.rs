@@ -3,21 +3,15 @@
 
 use std::sync::Arc;
 
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
-
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::id::ManifestId;
 use crate::base::limits::HISTORY_STEPS_BYTES;
-use crate::base::tally::CacheUse;
 
 /// Runs by the branch's number and their own.
 #[derive(Debug)]
 pub(in crate::repo) struct StepCache {
-    pub(super) runs: Cache<(u64, u64), Arc<Run>, ByMemory>,
+    pub(super) runs: ByteCache<(u64, u64), Arc<Run>>,
 }
-
-#[derive(Clone, Debug)]
-pub(super) struct ByMemory;
 
 /// The steps from neighbouring places of a branch.
 #[derive(Clone, Debug, Default)]
@@ -41,17 +35,13 @@ pub(super) struct Step {
     pub(super) path: Option<u16>,
 }
 
-impl Weighter<(u64, u64), Arc<Run>> for ByMemory {
-    fn weight(&self, _: &(u64, u64), run: &Arc<Run>) -> u64 {
-        let paths: usize = run.paths.iter().map(|path| 16 + path.len()).sum();
-        (128 + run.steps.len() * size_of::<Step>() + paths) as u64
-    }
-}
-
 impl Default for StepCache {
     fn default() -> Self {
         Self {
-            runs: Cache::with_weighter(2048, HISTORY_STEPS_BYTES, ByMemory),
+            runs: byte_cache(HISTORY_STEPS_BYTES, 2048, |_, run| {
+                let paths: usize = run.paths.iter().map(|path| 16 + path.len()).sum();
+                128 + run.steps.len() * size_of::<Step>() + paths
+            }),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use quick_cache::sync::Cache;
 
+use crate::base::cache::CacheUse;
 use crate::base::limits::ABSENT_IDS_KEPT;
-use crate::base::tally::CacheUse;
 
 /// By project and text, the state of the project's branches in which no commit id began with it.
 ///

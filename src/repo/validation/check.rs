@@ -16,6 +16,7 @@ use super::schema::Schema;
 use super::text::{Fault, decoded, decoded_xml};
 use super::unproven::Unproven;
 use super::{json, xml, yaml};
+use crate::base::cache::{ByteCache, byte_cache};
 use crate::base::id::BlobId;
 use crate::base::limits::{
     BROKEN_TOLD_MAX, CHECK_STEPS, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_BYTES,
@@ -26,16 +27,7 @@ use crate::repo::{Error, Result};
 use crate::store::{StoreError, Version, Versioned};
 
 /// Schemas that are kept, where they are large.
-const SCHEMAS_USUAL: usize = 8;
-
-#[derive(Clone, Debug)]
-struct ByMemory;
-
-impl quick_cache::Weighter<BlobId, Arc<Schema>> for ByMemory {
-    fn weight(&self, _blob: &BlobId, schema: &Arc<Schema>) -> u64 {
-        schema.bytes()
-    }
-}
+const SCHEMAS_USUAL: u64 = 8;
 
 /// What memory keeps for checks.
 #[derive(Debug)]
@@ -43,14 +35,16 @@ pub(in crate::repo) struct Validation {
     /// The rules of projects by their numbers, each with the version of the record that has them.
     rules: Cache<u64, (Version, Arc<Rules>)>,
     /// Schemas by their blobs.
-    schemas: Cache<BlobId, Arc<Schema>, ByMemory>,
+    schemas: ByteCache<BlobId, Arc<Schema>>,
 }
 
 impl Default for Validation {
     fn default() -> Self {
         Self {
             rules: Cache::new(RULES_CACHE_ENTRIES),
-            schemas: Cache::with_weighter(SCHEMAS_USUAL, SCHEMA_CACHE_BYTES, ByMemory),
+            schemas: byte_cache(SCHEMA_CACHE_BYTES, SCHEMAS_USUAL, |_, schema| {
+                schema.bytes()
+            }),
         }
     }
 }

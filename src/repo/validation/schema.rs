@@ -33,7 +33,7 @@ pub(super) struct Schema {
     validator: Validator,
     cost: Cost,
     copies: Copies,
-    bytes: u64,
+    bytes: usize,
 }
 
 impl Schema {
@@ -61,7 +61,7 @@ impl Schema {
                 .options()
                 .build(&schema)
                 .map_err(|error| fault_of(&error, |path| Some(json::place(&text, path))))?;
-            let bytes = (BYTES_OF_ONE * text.len() + 2 * patterns.bytes()) as u64;
+            let bytes = BYTES_OF_ONE * text.len() + 2 * patterns.bytes();
             Ok(Self {
                 validator,
                 cost,
@@ -72,7 +72,7 @@ impl Schema {
     }
 
     /// The memory that it takes, in bytes, at a guess: programs are there for both directions.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 

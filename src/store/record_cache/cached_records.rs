@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use quick_cache::sync::Cache;
 
 use super::shared::SharedFolders;
+use crate::base::cache::{ByteCache, byte_cache};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 use crate::base::may_block;
 use crate::store::records::{Folder, find_in, put_into};
@@ -21,13 +22,13 @@ const SHARES: usize = 4096;
 /// From so many records on a folder is shared by all who hold it, also where there is no room to keep it.
 const SHARED_RECORDS_MIN: usize = 64;
 /// Folders that are kept, by which their cache is laid out: in two parts at most.
-const FOLDERS_USUAL: usize = 64;
+const FOLDERS_USUAL: u64 = 64;
 
 /// Records and folders of records, and who watches them.
 #[derive(Debug)]
 pub(super) struct CachedRecords {
-    pub(super) records: Cache<String, Option<Arc<Record>>, ByBytes>,
-    pub(super) folders: Cache<String, Folder, ByBytes>,
+    pub(super) records: ByteCache<String, Option<Arc<Record>>>,
+    pub(super) folders: ByteCache<String, Folder>,
     /// The large ones, for which there may be no room there.
     pub(super) shared: SharedFolders,
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
@@ -42,36 +43,24 @@ pub(super) struct CachedRecords {
     pub(super) watchers: Watchers,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct ByBytes;
-
-/// What a record takes in memory: its value counts twice, for it is kept decoded, too.
-fn weight_of(record: &Record) -> u64 {
-    u64::try_from(200 + record.key.len() + 2 * record.value.len()).unwrap_or(u64::MAX)
-}
-
-impl quick_cache::Weighter<String, Option<Arc<Record>>> for ByBytes {
-    fn weight(&self, key: &String, record: &Option<Arc<Record>>) -> u64 {
-        let record = record.as_ref().map_or(0, |record| weight_of(record));
-        96 + u64::try_from(key.len()).unwrap_or(0) + record
-    }
-}
-
-impl quick_cache::Weighter<String, Folder> for ByBytes {
-    fn weight(&self, key: &String, folder: &Folder) -> u64 {
-        let records: u64 = folder.iter().map(|record| weight_of(record)).sum();
-        96 + u64::try_from(key.len()).unwrap_or(0) + records
-    }
+/// What an entry takes in memory: a record's value counts twice, for it is kept decoded, too.
+fn entry_bytes<'a>(key: &str, records: impl IntoIterator<Item = &'a Arc<Record>>) -> usize {
+    let of_record = |record: &Arc<Record>| 200 + record.key.len() + 2 * record.value.len();
+    96 + key.len() + records.into_iter().map(of_record).sum::<usize>()
 }
 
 impl Default for CachedRecords {
     fn default() -> Self {
-        let items = usize::try_from(RECORD_CACHE_BYTES / 512).unwrap_or(1024);
+        let records = RECORD_CACHE_BYTES / 512;
         Self {
-            records: Cache::with_weighter(items, RECORD_CACHE_BYTES, ByBytes),
+            records: byte_cache(RECORD_CACHE_BYTES, records, |key, record| {
+                entry_bytes(key, record)
+            }),
             // A cache is divided by its number of entries and by the processors, and keeps nothing that is larger than
             // a part: one for few entries keeps a large folder on every machine.
-            folders: Cache::with_weighter(FOLDERS_USUAL, FOLDER_CACHE_BYTES, ByBytes),
+            folders: byte_cache(FOLDER_CACHE_BYTES, FOLDERS_USUAL, |key, folder| {
+                entry_bytes(key, folder.iter())
+            }),
             shared: SharedFolders::default(),
             states: Cache::new(FOLDER_STATES_KEPT),
             last_state: AtomicU64::new(0),

@@ -15,11 +15,11 @@ use super::{
     Batch, CatchUp, ExternalSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
     Version, Writes,
 };
+use crate::base::cache::CacheUse;
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::EXTERNAL_KEYS_MAX;
 use crate::base::may_block;
 use crate::base::reads::Reads;
-use crate::base::tally::CacheUse;
 use cached_records::CachedRecords;
 use own_writes::OwnWrites;
 use shared::Part;

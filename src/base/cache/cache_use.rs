@@ -1,9 +1,11 @@
 //! What a cache holds, and how often it had what was wanted.
 
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use quick_cache::{Lifecycle, Weighter};
+
+use super::ByteCache;
 
 /// What a cache holds, and how often it had what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +24,10 @@ pub struct CacheUse {
 
 impl CacheUse {
     /// Of a cache that is bounded by bytes.
-    pub fn weighed<K, V, W, B, L>(name: &'static str, cache: &Cache<K, V, W, B, L>) -> Self
+    pub fn weighed<K, V>(name: &'static str, cache: &ByteCache<K, V>) -> Self
     where
-        K: Eq + Hash,
+        K: Eq + Hash + Clone,
         V: Clone,
-        W: Weighter<K, V> + Clone,
-        B: BuildHasher + Clone,
-        L: Lifecycle<K, V> + Clone,
     {
         Self {
             bytes: Some(cache.weight()),
@@ -37,13 +36,11 @@ impl CacheUse {
     }
 
     /// Of a cache that is bounded by entries.
-    pub fn counted<K, V, W, B, L>(name: &'static str, cache: &Cache<K, V, W, B, L>) -> Self
+    pub fn counted<K, V, W>(name: &'static str, cache: &Cache<K, V, W>) -> Self
     where
         K: Eq + Hash,
         V: Clone,
         W: Weighter<K, V> + Clone,
-        B: BuildHasher + Clone,
-        L: Lifecycle<K, V> + Clone,
     {
         Self {
             name,

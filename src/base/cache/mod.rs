@@ -1,0 +1,7 @@
+//! Caches that are bounded by the memory that they take, and what is told of any cache.
+
+mod byte_cache;
+mod cache_use;
+
+pub use byte_cache::{ByteCache, byte_cache};
+pub use cache_use::CacheUse;
