@@ -342,8 +342,6 @@ pub const ANSWERS_BYTES_MAX: u64 = RENDERED_BYTES + (96 << 20);
 pub const ANSWERS_BYTES_CREDENTIAL_MAX: u64 = RENDERED_BYTES + ANSWER_BYTES_COUNTED_MAX;
 /// What a rendered answer usually takes, in bytes: the table is laid out by it.
 pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
-/// Memory for the newest steps of branches, in bytes: 48 each.
-pub const RECENT_STEPS_BYTES: u64 = 8 << 20;
 /// Memory for the last changes of files, in bytes.
 pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
 /// Memory for the paths and states of branches' histories, in bytes: some 60 a snapshot.

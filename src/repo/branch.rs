@@ -312,9 +312,18 @@ impl Branch {
 
     /// How many of its snapshots are there: all but those that were pruned.
     pub fn kept_snapshots(&self) -> Result<u64> {
-        let last = self.snapshot_count();
-        if last == 0 {
-            return Ok(0);
+        let kept = |first| {
+            self.snapshot_count()
+                .saturating_add(1)
+                .saturating_sub(first)
+        };
+        Ok(self.oldest_snapshot()?.map_or(0, kept))
+    }
+
+    /// The number of the oldest of its snapshots that is there; `None` if none is.
+    pub(super) fn oldest_snapshot(&self) -> Result<Option<u64>> {
+        if self.snapshot_count() == 0 {
+            return Ok(None);
         }
         let projects = &self.project.projects;
         let (store, firsts) = (projects.store(), &projects.shared.first_snapshots);
@@ -331,12 +340,12 @@ impl Branch {
                 ..Scan::prefix(&key::snapshots(self.number))
             })?;
             let Some(found) = found.first() else {
-                return Ok(0);
+                return Ok(None);
             };
             first = found.number();
             firsts.insert(self.number, first);
         }
-        Ok(last.saturating_add(1).saturating_sub(first))
+        Ok(Some(first))
     }
 
     /// When it was made.

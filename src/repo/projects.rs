@@ -147,8 +147,8 @@ impl Projects {
         uses.push(self.shared.tree_ids.cache_use());
         uses.extend(self.shared.digests.cache_uses());
         uses.push(self.shared.absent_ids.cache_use());
-        uses.extend(self.shared.last_changes.cache_uses());
         uses.push(self.shared.steps.cache_use());
+        uses.push(self.shared.last_changes.cache_use());
         uses.push(self.shared.counted_changes.cache_use());
         uses
     }

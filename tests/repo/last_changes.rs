@@ -11,7 +11,7 @@ use crate::on_every_engine;
 
 on_every_engine!(
     a_file_that_returns_has_changed_again,
-    no_more_than_the_newest_thousand_snapshots_are_searched,
+    no_more_than_a_thousand_snapshots_are_searched,
 );
 
 fn entry(state: &Revision, at: &str) -> Option<(BlobId, bool)> {
@@ -105,8 +105,9 @@ fn a_file_that_returns_has_changed_again(scene: &Scene) {
     assert_eq!(changed("other"), now());
 }
 
-fn no_more_than_the_newest_thousand_snapshots_are_searched(scene: &Scene) {
+fn no_more_than_a_thousand_snapshots_are_searched(scene: &Scene) {
     scene.save("a", "1");
+    let first = scene.head().digest().unwrap();
     scene.save("b", "1");
     let second = scene.head().digest().unwrap();
     // As many as are searched: the oldest of them holds the state that both were saved in.
@@ -126,5 +127,12 @@ fn no_more_than_the_newest_thousand_snapshots_are_searched(scene: &Scene) {
         head.last_change(&path("a")).unwrap(),
         third,
         "the oldest seen"
+    );
+    let old = states(scene, "main")[1001].clone();
+    assert_eq!(old.digest().unwrap(), second);
+    assert_eq!(
+        old.last_change(&path("a")).unwrap(),
+        first,
+        "an older state is searched from itself on"
     );
 }

@@ -9,8 +9,8 @@ use super::refs::{KeptAs, Refs, Standing};
 use super::report;
 use crate::base::id::Kind;
 use crate::base::limits::{
-    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, LAST_CHANGES_BYTES,
-    NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECENT_STEPS_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
+    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, HISTORY_STEPS_BYTES,
+    LAST_CHANGES_BYTES, NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
 use crate::cli::collect::{Counted, said};
 use crate::cli::open_store::OpenStore;
@@ -58,7 +58,7 @@ const CACHES: [(&str, u64); 9] = [
     ("digest states", DIGEST_STATES_BYTES),
     ("rendered answers", RENDERED_BYTES),
     ("last changes of files", LAST_CHANGES_BYTES),
-    ("newest steps of branches", RECENT_STEPS_BYTES),
+    ("steps of branches", HISTORY_STEPS_BYTES),
 ];
 
 /// Deleted projects, and branches and snapshots that are deleted, by themselves or with their project.

@@ -5,29 +5,28 @@
 //! place in the history for which it holds: after further saves only those are looked at, and a file
 //! that returns to an earlier content has changed again.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::change_cache::{Found, LastChanges, Recent, Step};
-use super::snapshot::Snapshot;
+use super::change_cache::{Found, LastChanges};
+use super::step_cache::Run;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
 use crate::base::may_block;
-use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::{Nodes, lookup};
 use crate::object::key;
 use crate::object::record::SnapshotRecord;
-use crate::repo::{BranchDigest, Operation, Result, Revision};
+use crate::repo::{Branch, BranchDigest, Result, Revision};
 
 impl Revision {
     /// The commit of the state that last changed the file at this path, which is in this state. A
     /// branch that returned to an earlier state is in it where it was last.
     ///
     /// # Limits
-    /// The newest 1,000 snapshots are searched; before them the oldest of those is the answer, and of a
-    /// state that is older than they are its own commit.
+    /// The 1,000 snapshots before the state are searched, or where it is known by its commit id alone the
+    /// newest 1,000; before them the oldest of those is the answer, and of a state that is older than they
+    /// are its own commit.
     pub fn last_change(&self, path: &FilePath) -> Result<BranchDigest> {
         let shared = &self.project.projects.shared;
         let (changed, _) = shared.last_changes.find(self, path)?;
@@ -70,7 +69,7 @@ impl LastChanges {
     fn find(&self, state: &Revision, path: &FilePath) -> Result<(ManifestId, Option<u64>)> {
         let place = match state.place() {
             Some(place) => place,
-            None => match self.newest_place(state)? {
+            None => match newest_place(state)? {
                 Some(place) => place,
                 None => return Ok((state.manifest(), None)),
             },
@@ -87,90 +86,59 @@ impl LastChanges {
         {
             return Ok((known.changed, Some(known.changed_at)));
         }
-        let recent = self.recent(state, place)?;
         let older = known.filter(|known| known.seen_from < place);
-        let found = may_block(|| recent.search(state, place, path, older))?;
+        let found = may_block(|| search(state, place, path, older))?;
         if older.is_some() || known.is_none() {
             self.found.insert(key, found);
         }
         Ok((found.changed, Some(found.changed_at)))
     }
-
-    /// Where the branch was last in a state that is known by its content alone.
-    fn newest_place(&self, state: &Revision) -> Result<Option<u64>> {
-        let head = state.branch()?.head();
-        let Some(place) = head.place() else {
-            return Ok(None);
-        };
-        if head.manifest() == state.manifest() {
-            return Ok(Some(place));
-        }
-        let recent = self.recent(&head, place)?;
-        let mut places = (recent.begin..place).rev();
-        Ok(places.find(|&place| recent.state(place) == Some(state.manifest())))
-    }
-
-    /// The steps of a branch up to this place.
-    fn recent(&self, state: &Revision, place: u64) -> Result<Arc<Recent>> {
-        let mut known = self.recent.get(&state.branch).unwrap_or_default();
-        if !known.steps.is_empty() && !is_kept(state, known.begin)? {
-            known = Arc::default();
-        }
-        if known.end() >= place {
-            return Ok(known);
-        }
-        let most = SNAPSHOTS_SEARCHED_MAX as u64;
-        let missing = place - known.end().max(place.saturating_sub(most)).max(1);
-        let missing = usize::try_from(missing).unwrap_or(SNAPSHOTS_SEARCHED_MAX);
-        let before = Some(SnapshotVersion::new(place));
-        let branch = state.branch()?;
-        let recent = may_block(|| -> Result<_> {
-            let read = branch.history(before, Some(missing))?;
-            Ok(Arc::new(known.extended(place, &read)))
-        })?;
-        self.recent.insert(state.branch, Arc::clone(&recent));
-        Ok(recent)
-    }
 }
 
-impl Recent {
-    /// These steps and those of the snapshots read, newest first, up to this place. The oldest are
-    /// given up, and so are all before a gap.
-    fn extended(&self, place: u64, read: &[Snapshot]) -> Self {
-        let versions = read.iter().map(|snapshot| snapshot.version.number());
-        let whole = versions
-            .zip((1..place).rev())
-            .take_while(|(is, expected)| is == expected)
-            .count();
-        let first = place - whole as u64;
-        let kept = if self.end() == first {
-            let room = SNAPSHOTS_SEARCHED_MAX.saturating_sub(whole);
-            &self.steps[self.steps.len().saturating_sub(room)..]
-        } else {
-            &[]
-        };
-        let new = read[..whole].iter().rev().map(Step::after);
-        Self {
-            begin: first - kept.len() as u64,
-            steps: kept.iter().copied().chain(new).collect(),
+/// Where the branch was last in a state that is known by its content alone.
+fn newest_place(state: &Revision) -> Result<Option<u64>> {
+    let branch = state.branch()?;
+    let head = branch.head();
+    let Some(place) = head.place() else {
+        return Ok(None);
+    };
+    if head.manifest() == state.manifest() {
+        return Ok(Some(place));
+    }
+    let Some(oldest) = searched_from(&branch, place)? else {
+        return Ok(None);
+    };
+    for number in Run::numbers(oldest, place) {
+        let run = Run::of(&branch, number)?;
+        let mut steps = run.between(oldest, place).iter().rev();
+        if let Some(step) = steps.find(|step| step.from == state.manifest()) {
+            return Ok(Some(step.place));
         }
     }
+    Ok(None)
+}
 
-    /// Goes back from a state at this place to the step that changed the file, or to what is known.
-    fn search(
-        &self,
-        state: &Revision,
-        place: u64,
-        path: &FilePath,
-        known: Option<Found>,
-    ) -> Result<Found> {
-        let hash = hash(path.as_str());
-        let mut found = Found {
-            seen_from: place,
-            changed_at: place,
-            changed: state.manifest(),
-        };
-        while let Some(before) = self.state(found.changed_at - 1) {
+/// Goes back from a state at this place to the step that changed the file, or to what is known.
+fn search(state: &Revision, place: u64, path: &FilePath, known: Option<Found>) -> Result<Found> {
+    let mut found = Found {
+        seen_from: place,
+        changed_at: place,
+        changed: state.manifest(),
+    };
+    let branch = state.branch()?;
+    let Some(oldest) = searched_from(&branch, place)? else {
+        return Ok(found);
+    };
+    for number in Run::numbers(oldest, place) {
+        let run = Run::of(&branch, number)?;
+        let own = run
+            .paths
+            .iter()
+            .position(|changed| **changed == *path.as_str());
+        for step in run.between(oldest, place).iter().rev() {
+            if step.place + 1 != found.changed_at {
+                return Ok(found);
+            }
             if let Some(known) = known
                 && known.seen_from == found.changed_at
             {
@@ -179,31 +147,27 @@ impl Recent {
                     ..known
                 });
             }
-            let at = usize::try_from(found.changed_at - 1 - self.begin).unwrap_or_default();
-            let may_touch = self.steps[at].path.is_none_or(|path| path == hash);
-            if may_touch && before != found.changed {
+            let may_touch = step
+                .path
+                .is_none_or(|number| Some(usize::from(number)) == own);
+            if may_touch && step.from != found.changed {
                 let nodes = state.nodes();
-                if entry(nodes, before, path)? != entry(nodes, found.changed, path)? {
-                    break;
+                if entry(nodes, step.from, path)? != entry(nodes, found.changed, path)? {
+                    return Ok(found);
                 }
             }
-            found.changed_at -= 1;
-            found.changed = before;
+            found.changed_at = step.place;
+            found.changed = step.from;
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
-impl Step {
-    /// The step by which a snapshot's state was replaced.
-    fn after(snapshot: &Snapshot) -> Self {
-        let is_one = matches!(snapshot.operation, Operation::Save | Operation::Delete);
-        let path = snapshot.path.as_deref().filter(|_| is_one);
-        Self {
-            from: snapshot.revision.manifest(),
-            path: path.map(hash),
-        }
-    }
+/// The oldest snapshot that is searched from a state at this place on; `None` if there is none.
+fn searched_from(branch: &Branch, place: u64) -> Result<Option<u64>> {
+    let first = place.saturating_sub(SNAPSHOTS_SEARCHED_MAX as u64);
+    let oldest = branch.oldest_snapshot()?.map(|oldest| oldest.max(first));
+    Ok(oldest.filter(|oldest| *oldest < place))
 }
 
 /// True if the branch's state at this place, which it is no longer in, was not pruned.
@@ -223,11 +187,4 @@ fn kept(state: &Revision, place: u64) -> Result<Option<Arc<SnapshotRecord>>> {
 fn entry(nodes: &Nodes, state: ManifestId, path: &FilePath) -> Result<Option<lookup::Found>> {
     let root = nodes.manifest(state)?.root;
     Ok(lookup::path(nodes, root, path)?)
-}
-
-/// A hash of a path. Where two paths share one, their entries are compared.
-fn hash(path: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    hasher.finish()
 }

@@ -77,7 +77,7 @@ impl Branch {
             Some(_) => HISTORY_SEARCH_MS_MAX,
         });
         let before = before.map_or(beyond, |before| beyond.min(before.number()));
-        let Some(oldest) = self.oldest_place()?.filter(|oldest| *oldest < before) else {
+        let Some(oldest) = self.oldest_snapshot()?.filter(|oldest| *oldest < before) else {
             return Ok(page);
         };
         let newest = self.state_after(before - 1)?;
@@ -93,14 +93,11 @@ impl Branch {
             empty_for,
         };
         let mut found = Vec::new();
-        'runs: for number in (Run::number(oldest)..=Run::number(before - 1)).rev() {
+        'runs: for number in Run::numbers(oldest, before) {
             let run = Run::of(self, number)?;
             let paths = run.paths.iter();
             let within: Vec<_> = paths.map(|changed| path.is_or_holds(changed)).collect();
-            let steps = &run.steps;
-            let end = steps.partition_point(|step| step.place < before);
-            let begin = steps.partition_point(|step| step.place < oldest);
-            for step in steps.get(begin..end).unwrap_or_default().iter().rev() {
+            for step in run.between(oldest, before).iter().rev() {
                 let told = step.path.map(|number| within[usize::from(number)]);
                 if search.touches(step, told)? {
                     found.push(step.place);
@@ -121,17 +118,6 @@ impl Branch {
             page.changes.extend(self.change_after(place)?);
         }
         Ok(page)
-    }
-
-    /// The version of the oldest snapshot that there is.
-    fn oldest_place(&self) -> Result<Option<u64>> {
-        let prefix = key::snapshots(self.number);
-        let first = self.project.projects.store().scan(Scan {
-            limit: 1,
-            keys_only: true,
-            ..Scan::prefix(&prefix)
-        })?;
-        Ok(first.first().map(|record| record.number()))
     }
 
     /// The change after the snapshot at this place; `None` if it was pruned.

@@ -1,5 +1,5 @@
-//! What is kept in memory of the steps of branches, as far as a search for a path needs them. What a
-//! snapshot tells never changes.
+//! What is kept in memory of the steps of branches, as far as a search for a path or for the last change of
+//! a file needs them. What a snapshot tells never changes.
 
 use std::sync::Arc;
 
@@ -49,6 +49,6 @@ impl Default for StepCache {
 impl StepCache {
     /// What is kept in memory, and how often it was what was wanted.
     pub(in crate::repo) fn cache_use(&self) -> CacheUse {
-        CacheUse::weighed("history_paths", &self.runs)
+        CacheUse::weighed("history_steps", &self.runs)
     }
 }

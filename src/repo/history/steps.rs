@@ -37,6 +37,11 @@ impl Run {
         number * RUN_PLACES + 1
     }
 
+    /// The numbers of the runs that have the places from one on to before another, the newest first.
+    pub(super) fn numbers(first: u64, before: u64) -> impl Iterator<Item = u64> {
+        (Self::number(first)..=Self::number(before - 1)).rev()
+    }
+
     /// The run of this number of a branch, as far as the branch has snapshots. Steps whose snapshots
     /// were pruned since may still be in it.
     pub(super) fn of(branch: &Branch, number: u64) -> Result<Arc<Self>> {
@@ -49,6 +54,13 @@ impl Run {
             cache.insert((branch.number, number), Arc::clone(&run));
         }
         Ok(run)
+    }
+
+    /// Its steps from one place on to before another.
+    pub(super) fn between(&self, first: u64, before: u64) -> &[Step] {
+        let begin = self.steps.partition_point(|step| step.place < first);
+        let end = self.steps.partition_point(|step| step.place < before);
+        self.steps.get(begin..end).unwrap_or_default()
     }
 
     /// Reads what is new, up to the place `last`.
