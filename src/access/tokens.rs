@@ -8,10 +8,10 @@ use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
 use super::records::Records;
+use super::token::scope::Scope;
 use super::token::{
     EarlierValue, NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_new_token_name,
 };
-use super::token_scope::Scope;
 use crate::base::actor::Actor;
 use crate::base::secret::Secret;
 use crate::repo::audit;

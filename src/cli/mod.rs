@@ -9,7 +9,6 @@ mod audit;
 mod backup;
 mod branch;
 mod bucket;
-mod collect;
 mod config;
 mod copy;
 mod debug;
@@ -24,7 +23,6 @@ mod import;
 mod init;
 mod log;
 mod manual;
-mod migrate;
 mod migrate_tree;
 mod names;
 mod open_store;
@@ -32,13 +30,12 @@ mod output;
 mod password;
 mod progress;
 mod project;
-mod prune;
 mod pull;
 mod serve;
 mod settings;
 mod status;
 mod token;
-mod upgrade;
+mod upkeep;
 mod user;
 
 #[cfg(test)]
@@ -59,6 +56,7 @@ pub use error::{Error, Result};
 use open_store::OpenStore;
 use project::args::ProjectCommand;
 use settings::{EVERYWHERE, Flags, Settings};
+use upkeep::{collect, migrate, prune, upgrade};
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
 use crate::access::session_records::Session;
 use crate::access::sessions::{SessionLifetimes, Sessions, Visit};
-use crate::access::token_scope::{ProjectSelector, find};
+use crate::access::token::scope::{ProjectSelector, find};
 use crate::access::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::cache::CacheUse;

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use super::{Caller, Gate};
 use crate::access::error::{Error, Refusal, Result};
+use crate::access::token::check::TokenHolder;
+use crate::access::token::list::ListedToken;
+use crate::access::token::scope::{ProjectSelector, find};
 use crate::access::token::{NewToken, TokenChange, TokenView};
-use crate::access::token_check::TokenHolder;
-use crate::access::token_list::ListedToken;
-use crate::access::token_scope::{ProjectSelector, find};
 #[cfg(doc)]
 use crate::access::tokens::Tokens;
 use crate::base::repo_id::RepoId;

@@ -12,10 +12,10 @@ use crate::base::limits::{
     BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, HISTORY_STEPS_BYTES,
     LAST_CHANGES_BYTES, NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
 };
-use crate::cli::collect::{Counted, said};
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::progress::Progress;
+use crate::cli::upkeep::collect::{Counted, said};
 use crate::cli::{Outcome, Result, Streams};
 
 /// The counts.

@@ -7,13 +7,13 @@ use clap::Args;
 
 use crate::access::Tokens;
 use crate::base::clock::{CLOCK_DOUBT_S, DAY_S};
-use crate::cli::collect::said;
 use crate::cli::first_start::key_fault;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{visible_lines, visible_path};
 use crate::cli::progress::Progress;
 use crate::cli::settings::{Flags, STATUS, Settings};
+use crate::cli::upkeep::collect::said;
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
 use crate::repo::Projects;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::collect::Counted;
+use crate::cli::upkeep::collect::Counted;
 use crate::repo;
 use crate::store::collection::KeptByCollection;
 use crate::store::inspection;

@@ -3,7 +3,6 @@
 pub mod backup;
 mod blob_files;
 mod checkpoint;
-mod checkpointer;
 mod collection;
 mod copying;
 mod data_folder;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::checkpointer::{Copier, next_copier};
+use super::super::checkpoint::checkpointer::{Copier, next_copier};
 use super::state::State;
 use crate::base::limits::{WAL_FRAMES_HELD, WAL_FRAMES_IDLE_MAX};
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::checkpoint::Checkpoint;
-use super::checkpointer::Checkpointer;
+use super::checkpoint::checkpointer::Checkpointer;
 use super::data_folder::Folder;
 use super::external_writes::ExternalWrites;
 use super::high_water::Raiser;

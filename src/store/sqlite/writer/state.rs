@@ -7,7 +7,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use super::super::checkpoint::Checkpoint;
-use super::super::checkpointer::Checkpointer;
+use super::super::checkpoint::checkpointer::Checkpointer;
 use super::super::data_folder::Folder;
 use super::super::external_writes::ExternalWrites;
 use super::super::failure::is_damage;

@@ -1,11 +1,14 @@
 //! A read token: its record, what its owner sees of it, and what may be changed.
 
+pub(super) mod check;
+pub(super) mod list;
+pub(super) mod scope;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
-use super::token_scope::Scope;
 use crate::base::clock::Timestamp;
 use crate::base::digest::sha256;
 use crate::base::id::Sha256;
@@ -13,6 +16,7 @@ use crate::base::limits::TOKEN_NAME_BYTES_MAX;
 use crate::base::name_error::{NameError, check_new};
 use crate::base::secret::Fingerprint;
 use crate::repo::Projects;
+use scope::Scope;
 
 /// What a new token is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

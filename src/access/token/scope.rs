@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::account::Account;
-use super::error::{Error, Result};
-use super::rights::permission::Permissions;
+use crate::access::account::Account;
+use crate::access::error::{Error, Result};
+use crate::access::rights::permission::Permissions;
 use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{DeletedId, Project, Projects};
@@ -27,7 +27,7 @@ pub enum ProjectSelector {
 /// A token's scope (specification section 5.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Scope {
+pub(in crate::access) enum Scope {
     /// All projects of the token's owner, those of the future too.
     Wildcard,
     /// These and no others.
@@ -35,12 +35,12 @@ pub(super) enum Scope {
 }
 
 /// What a scope must know of a project.
-pub(super) struct Found {
-    pub(super) number: u64,
+pub(in crate::access) struct Found {
+    pub(in crate::access) number: u64,
     /// Its owner, by number.
-    pub(super) owner: u64,
+    pub(in crate::access) owner: u64,
     /// What it is called here.
-    pub(super) repo_id: RepoId,
+    pub(in crate::access) repo_id: RepoId,
 }
 
 impl From<&Project> for Found {
@@ -56,7 +56,7 @@ impl From<&Project> for Found {
 /// A project of an allowlist. The number decides: another project that is later made under the same
 /// name is not covered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Listed {
+pub(in crate::access) struct Listed {
     project: u64,
     repo_id: String,
 }
@@ -67,7 +67,7 @@ impl Scope {
     /// # Errors
     /// [`Error::Invalid`] for `"*"` beside others, for more than `most` entries and for
     /// a project that does not exist; [`Error::Forbidden`] for one that the account may not read.
-    pub(super) fn parse(
+    pub(in crate::access) fn parse(
         repos: &[String],
         account: &Account,
         projects: &Projects,
@@ -80,7 +80,7 @@ impl Scope {
     }
 
     /// As [`Scope::parse`], with projects that `found` finds by what they are called there.
-    pub(super) fn parse_by(
+    pub(in crate::access) fn parse_by(
         repos: &[String],
         account: &Account,
         most: u64,
@@ -94,7 +94,7 @@ impl Scope {
     ///
     /// # Errors
     /// As [`Scope::parse`]; [`Error::Invalid`] for a name that was that of a project on the list, and is another's.
-    pub(super) fn parse_again(
+    pub(in crate::access) fn parse_again(
         &self,
         repos: &[String],
         owner: &Account,
@@ -157,7 +157,7 @@ impl Scope {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a wildcard on either side, and for more than `most` entries then.
-    pub(super) fn extend(&mut self, added: &Self, most: u64) -> Result<()> {
+    pub(in crate::access) fn extend(&mut self, added: &Self, most: u64) -> Result<()> {
         let (Self::Allowlist(listed), Self::Allowlist(added)) = (self, added) else {
             return Err(Error::invalid(ALONE));
         };
@@ -170,7 +170,7 @@ impl Scope {
     }
 
     /// True if the scope of this owner's token covers the project.
-    pub(super) fn covers(&self, owner: u64, project: &Project) -> bool {
+    pub(in crate::access) fn covers(&self, owner: u64, project: &Project) -> bool {
         match self {
             Self::Wildcard => project.owner() == owner,
             Self::Allowlist(listed) => listed.iter().any(|entry| entry.project == project.number()),
@@ -180,7 +180,7 @@ impl Scope {
     /// True if the token's holder may learn that what was asked for does not exist. With an allowlist
     /// that is what it names; everything else is refused alike, whether or not it exists: also the name
     /// that a project had before it was renamed.
-    pub(super) fn may_learn_absence(
+    pub(in crate::access) fn may_learn_absence(
         &self,
         selector: &ProjectSelector,
         owner: &Account,
@@ -211,7 +211,7 @@ impl Scope {
     }
 
     /// The scope as `repos` again, for a token of this owner.
-    pub(super) fn to_repos(&self, owner: &Account, projects: &Projects) -> Vec<String> {
+    pub(in crate::access) fn to_repos(&self, owner: &Account, projects: &Projects) -> Vec<String> {
         match self {
             Self::Wildcard => vec![WILDCARD.to_owned()],
             Self::Allowlist(listed) => {
@@ -222,7 +222,7 @@ impl Scope {
     }
 
     /// The same for one of the projects that it covers, with nothing of the others.
-    pub(super) fn to_repos_within(&self, project: &Project) -> Vec<String> {
+    pub(in crate::access) fn to_repos_within(&self, project: &Project) -> Vec<String> {
         vec![match self {
             Self::Wildcard => WILDCARD.to_owned(),
             Self::Allowlist(_) => project.repo_id().to_string(),
@@ -230,7 +230,7 @@ impl Scope {
     }
 
     /// How many projects it names.
-    pub(super) fn listed(&self) -> usize {
+    pub(in crate::access) fn listed(&self) -> usize {
         match self {
             Self::Wildcard => 0,
             Self::Allowlist(listed) => listed.len(),
@@ -286,7 +286,10 @@ fn check_length(entries: usize, most: u64) -> Result<()> {
 }
 
 /// The project, `None` if there is none.
-pub(super) fn find(projects: &Projects, selector: &ProjectSelector) -> Result<Option<Project>> {
+pub(in crate::access) fn find(
+    projects: &Projects,
+    selector: &ProjectSelector,
+) -> Result<Option<Project>> {
     let found = match selector {
         ProjectSelector::Id(id) => projects.project(id),
         ProjectSelector::Number(number) => projects.project_by_number(*number),

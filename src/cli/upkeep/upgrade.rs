@@ -7,13 +7,13 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::backup::stop::Stop;
-use super::open_store::OpenStore;
-use super::output;
-use super::output::visible_path;
-use super::progress::Progress;
-use super::settings::Settings;
-use super::{Error, Result, Streams};
+use crate::cli::backup::stop::Stop;
+use crate::cli::open_store::OpenStore;
+use crate::cli::output;
+use crate::cli::output::visible_path;
+use crate::cli::progress::Progress;
+use crate::cli::settings::Settings;
+use crate::cli::{Error, Result, Streams};
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ use crate::store::sqlite::Format;
 use crate::store::sqlite::upgrade::{Outlook, Upgraded, upgrade};
 
 #[derive(Debug, Args)]
-pub(super) struct Upgrade {
+pub(in crate::cli) struct Upgrade {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -48,7 +48,11 @@ struct Report {
 }
 
 /// `upgrade`.
-pub(super) fn run(wish: &Upgrade, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn run(
+    wish: &Upgrade,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let data = settings.folder(
         "\"siteconf upgrade\"",
         "\"siteconf migrate\" brings its tables on",
@@ -110,7 +114,7 @@ fn convert(data: &Path, outlook: &Outlook, streams: &mut Streams<'_>) -> Result<
 }
 
 /// Leaves word of it in the audit log: from what to what.
-pub(super) fn note(settings: &Settings, detail: String) -> Result<()> {
+pub(in crate::cli) fn note(settings: &Settings, detail: String) -> Result<()> {
     let opened = OpenStore::beside(settings)?;
     let told = AuditRecord {
         detail: audit::detail(detail),

@@ -3,14 +3,14 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::backup::stop::Stop;
-use super::backup::turn::Wait;
-use super::open_store::OpenStore;
-use super::output;
-use super::progress::Progress;
-use super::settings::{Flags, GC};
-use super::{Error, Outcome, Result, Streams};
 use crate::base::clock::DAY_S;
+use crate::cli::backup::stop::Stop;
+use crate::cli::backup::turn::Wait;
+use crate::cli::open_store::OpenStore;
+use crate::cli::output;
+use crate::cli::progress::Progress;
+use crate::cli::settings::{Flags, GC};
+use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{
@@ -19,21 +19,21 @@ use crate::repo::{
 use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
-pub(super) struct Collect {
+pub(in crate::cli) struct Collect {
     /// Only say what would be removed
     #[arg(long, conflicts_with = "compact")]
-    pub(super) dry_run: bool,
+    pub(in crate::cli) dry_run: bool,
     /// Then write the database anew, as small as it can be; the service must be stopped, and there
     /// must be room for twice what is left
     #[arg(long)]
-    pub(super) compact: bool,
+    pub(in crate::cli) compact: bool,
     /// As JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub(in crate::cli) json: bool,
     #[command(flatten)]
-    pub(super) wait: Wait,
+    pub(in crate::cli) wait: Wait,
     #[command(flatten)]
-    pub(super) settings: Flags<GC>,
+    pub(in crate::cli) settings: Flags<GC>,
 }
 
 /// What a collection did, as JSON.
@@ -73,9 +73,9 @@ struct Preview {
 
 /// A number of objects, as JSON.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Counted {
-    pub(super) objects: u64,
-    pub(super) bytes: u64,
+pub(in crate::cli) struct Counted {
+    pub(in crate::cli) objects: u64,
+    pub(in crate::cli) bytes: u64,
 }
 
 impl From<Amount> for Counted {
@@ -85,7 +85,7 @@ impl From<Amount> for Counted {
 }
 
 /// `gc`.
-pub(super) fn collect(
+pub(in crate::cli) fn collect(
     wish: &Collect,
     keep_deleted_days: u64,
     opened: &OpenStore,
@@ -321,7 +321,7 @@ fn preview(
     Ok(Outcome::Fine)
 }
 
-pub(super) fn said(step: CollectionStep) -> String {
+pub(in crate::cli) fn said(step: CollectionStep) -> String {
     match step {
         CollectionStep::Marked(done, all) => format!("{done} of {all} states walked"),
         CollectionStep::Pruning(snapshots) => format!("{snapshots} snapshots of a branch"),

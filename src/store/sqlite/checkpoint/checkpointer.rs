@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use rustix::fs::syncfs;
 
-use super::checkpoint::{Checkpoint, Copied};
-use super::data_folder::Folder;
-use super::{schema, spawn};
+use super::{Checkpoint, Copied};
 use crate::base::limits::{WAL_FRAMES_IDLE_MAX, WAL_FRAMES_MAX};
 use crate::base::threads::joined::Joined;
 use crate::store::Result;
+use crate::store::sqlite::data_folder::Folder;
+use crate::store::sqlite::{schema, spawn};
 
 /// How often a log that is held is tried.
 const HELD_TRIED_EVERY: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const REPEATS_MAX: u32 = 4;
 
 /// The thread that copies the log into the database beside the writer. Dropped, it waits for the thread to end.
 #[derive(Debug)]
-pub(super) struct Checkpointer {
+pub(in crate::store::sqlite) struct Checkpointer {
     /// Before the thread, which ends without it.
     requests: SyncSender<()>,
     _thread: Joined,
@@ -38,7 +38,7 @@ impl Checkpointer {
     /// # Errors
     /// [`crate::store::StoreError::Engine`] when the database cannot be opened, [`crate::store::StoreError::Io`] when no
     /// thread can be started.
-    pub(super) fn start(folder: &Folder, checkpoint: Checkpoint) -> Result<Self> {
+    pub(in crate::store::sqlite) fn start(folder: &Folder, checkpoint: Checkpoint) -> Result<Self> {
         let db = schema::open_checkpointer(&folder.database())?;
         let root = folder.root().to_owned();
         let (requests, requested) = sync_channel::<()>(1);
@@ -73,7 +73,7 @@ impl Checkpointer {
     }
 
     /// Makes the thread copy the log as it is now. False if it is still copying.
-    pub(super) fn begin(&self) -> bool {
+    pub(in crate::store::sqlite) fn begin(&self) -> bool {
         if self.copying.swap(true, Ordering::AcqRel) {
             return false;
         }
@@ -84,19 +84,19 @@ impl Checkpointer {
 
     /// True from when a reader was found to keep much of the log from the database until that is copied. The thread
     /// tries it each second.
-    pub(super) fn is_held(&self) -> bool {
+    pub(in crate::store::sqlite) fn is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed)
     }
 
     /// Notes what a copy by the writer has come to.
-    pub(super) fn note(&self, copied: Copied) {
+    pub(in crate::store::sqlite) fn note(&self, copied: Copied) {
         if copied.is_held() {
             self.held.store(true, Ordering::Relaxed);
         }
     }
 
     /// True while the thread copies.
-    pub(super) fn is_copying(&self) -> bool {
+    pub(in crate::store::sqlite) fn is_copying(&self) -> bool {
         self.copying.load(Ordering::Acquire)
     }
 }
@@ -127,7 +127,7 @@ fn copy_held(mut copy: impl FnMut() -> Option<Copied>, root: &Path) -> bool {
 
 /// Which thread copies the log into the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copier {
+pub(in crate::store::sqlite) enum Copier {
     /// While batches are committed.
     Checkpointer,
     /// While batches wait.
@@ -140,7 +140,7 @@ pub(super) enum Copier {
 /// copies the little that came meanwhile. `alone` is false where several batches came at once; there
 /// the writer copies seldom, because others wait. Of a log that a reader holds, and of what it has held until now,
 /// the writer copies nothing: it may be so much that saves would wait for seconds.
-pub(super) fn next_copier(
+pub(in crate::store::sqlite) fn next_copier(
     frames: u64,
     frames_copied: u64,
     alone: bool,

@@ -4,24 +4,24 @@ use clap::Args;
 use serde::Serialize;
 
 use super::collect::said;
-use super::open_store::OpenStore;
-use super::output::{self, Listed};
-use super::progress::Progress;
-use super::settings::{Flags, PRUNE};
-use super::{Result, Streams};
+use crate::cli::open_store::OpenStore;
+use crate::cli::output::{self, Listed};
+use crate::cli::progress::Progress;
+use crate::cli::settings::{Flags, PRUNE};
+use crate::cli::{Result, Streams};
 use crate::repo::{Execution, Pruned, Pruning, Retention};
 use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
-pub(super) struct Prune {
+pub(in crate::cli) struct Prune {
     /// Only say what would be removed, and how much room the next `gc` could give back for it
     #[arg(long)]
-    pub(super) dry_run: bool,
+    pub(in crate::cli) dry_run: bool,
     /// As JSON
     #[arg(long)]
-    pub(super) json: bool,
+    pub(in crate::cli) json: bool,
     #[command(flatten)]
-    pub(super) settings: Flags<PRUNE>,
+    pub(in crate::cli) settings: Flags<PRUNE>,
 }
 
 /// A branch that is pruned, or would be.
@@ -50,7 +50,7 @@ impl Listed for Row {
 }
 
 /// `prune`.
-pub(super) fn prune(
+pub(in crate::cli) fn prune(
     wish: &Prune,
     usual: Retention,
     opened: &OpenStore,

@@ -1,5 +1,7 @@
 //! A copy of the log into the database.
 
+pub(super) mod checkpointer;
+
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,14 +1,19 @@
 //! `migrate`: the tables of a store in a database get what this version needs, on request.
 
-use super::init::daemon_role::DaemonRole;
-use super::output::visible_path;
-use super::settings::Settings;
-use super::{Error, Result, Streams, bucket, engine, upgrade};
+use super::upgrade;
+use crate::cli::init::daemon_role::DaemonRole;
+use crate::cli::output::visible_path;
+use crate::cli::settings::Settings;
+use crate::cli::{Error, Result, Streams, bucket, engine};
 use crate::store::Migrated;
 use crate::store::engine::{Engine, StoreAddress};
 
 /// `migrate`.
-pub(super) fn run(role: &DaemonRole, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+pub(in crate::cli) fn run(
+    role: &DaemonRole,
+    settings: &Settings,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
     let url = match &settings.store {
         StoreAddress::Postgres(url) => url,
         StoreAddress::Folder(data) => {

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::account::Account;
-use super::error::{Error, Refusal, Result};
-use super::keys;
-use super::rights::permission::Permissions;
-use super::token::{Token, TokenOfDigest, TokenView};
-use super::tokens::Tokens;
+use super::{Token, TokenOfDigest, TokenView};
+use crate::access::account::Account;
+use crate::access::error::{Error, Refusal, Result};
+use crate::access::keys;
+use crate::access::rights::permission::Permissions;
+use crate::access::tokens::Tokens;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::limits::INSTANCE_ID_BYTES_MAX;
@@ -25,8 +25,8 @@ const LAST_USED_BEHIND_S_MAX: u64 = 60;
 /// Somebody who showed a token that counts, and the token's owner, as read at one moment.
 #[derive(Clone, Debug)]
 pub struct TokenHolder {
-    pub(super) owner: Arc<Account>,
-    pub(super) token: Arc<Token>,
+    pub(in crate::access) owner: Arc<Account>,
+    pub(in crate::access) token: Arc<Token>,
     projects: Projects,
     at: Timestamp,
 }
@@ -48,7 +48,7 @@ impl TokenHolder {
     }
 
     /// True if the token covers the project and its owner may still read it.
-    pub(super) fn may_read(&self, project: &Project) -> bool {
+    pub(in crate::access) fn may_read(&self, project: &Project) -> bool {
         self.token.scope.covers(self.owner.number, project)
             && self.owner.may(Permissions::VIEW, project)
     }
@@ -63,7 +63,7 @@ impl Tokens {
     ///
     /// # Durability
     /// When a first use returns, the token is bound; of many at once exactly one returns.
-    pub(super) fn check(
+    pub(in crate::access) fn check(
         &self,
         key: &ServerKey,
         secret: &Secret,
@@ -188,6 +188,6 @@ fn is_behind(last_used_at: Option<Timestamp>, now: Timestamp) -> bool {
 }
 
 /// True for 1 to 255 visible ASCII bytes (contract section 6).
-pub(super) fn is_instance_id(id: &[u8]) -> bool {
+pub(in crate::access) fn is_instance_id(id: &[u8]) -> bool {
     (1..=INSTANCE_ID_BYTES_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::account::Account;
-use super::error::Result;
-use super::keys;
-use super::token::{Token, TokenView};
-use super::tokens::Tokens;
+use super::{Token, TokenView};
+use crate::access::account::Account;
+use crate::access::error::Result;
+use crate::access::keys;
+use crate::access::tokens::Tokens;
 use crate::repo::Project;
 use crate::store::Folder;
 
@@ -36,7 +36,7 @@ impl ListedToken {
     }
 
     /// The same token in the list of a project, where it says nothing of others.
-    pub(super) fn of(self, project: &Project) -> Self {
+    pub(in crate::access) fn of(self, project: &Project) -> Self {
         let project = Some(project.clone());
         Self { project, ..self }
     }
@@ -57,7 +57,7 @@ impl Tokens {
     }
 
     /// Those tokens of all accounts that are `wanted`, in the order in which they were made.
-    pub(super) fn listed_of_all(
+    pub(in crate::access) fn listed_of_all(
         &self,
         wanted: impl Fn(&Account, &Token) -> bool,
     ) -> Result<Vec<ListedToken>> {
@@ -71,7 +71,7 @@ impl Tokens {
     }
 
     /// What is shown of a token in its list.
-    pub(super) fn shown(&self, listed: &ListedToken) -> TokenView {
+    pub(in crate::access) fn shown(&self, listed: &ListedToken) -> TokenView {
         let ListedToken {
             owner,
             token,
