@@ -59,6 +59,7 @@ pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry
 pub use save::{BatchAction, Condition};
 pub use steady_clock::{SteadyClock, TICK_S};
 pub use tallies::Saves;
+pub use upload::chunks::Chunks;
 pub use upload::{NewFile, Upload};
 pub use validation::{Broken, BrokenPage, Check, Place, Rule};
 pub use writer::{Applied, Permit, ProjectWriter, RolledBack, Saved};

@@ -10,14 +10,13 @@ use super::args::Put;
 use super::expected;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, GitId, Md5};
-use crate::base::limits::READ_CHUNK_BYTES;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::NewFile;
+use crate::repo::{Chunks, NewFile};
 
 /// What was saved, as JSON.
 #[derive(Serialize)]
@@ -88,22 +87,16 @@ pub(in crate::cli) fn save(
 /// Reads a body to its end. `name` says where it comes from.
 fn read(from: &mut dyn Read, name: &str, bytes_max: u64, opened: &OpenStore) -> Result<NewFile> {
     let mut upload = opened.repository.upload(None);
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    let mut chunks = Chunks::of(from);
     let mut bytes: u64 = 0;
-    loop {
-        let count = from
-            .read(&mut chunk)
-            .map_err(Error::file("reading", name))?;
-        if count == 0 {
-            return Ok(upload.finish()?);
-        }
-        let piece = &chunk[..count];
-        bytes += byte_count(piece);
+    while let Some(chunk) = chunks.next_chunk().map_err(Error::file("reading", name))? {
+        bytes += byte_count(chunk);
         if bytes > bytes_max {
             return Err(Error::Failed(format!(
                 "{name} is larger than {bytes_max} bytes (file_bytes_max); nothing was saved"
             )));
         }
-        upload.write(piece)?;
+        upload.write(chunk)?;
     }
+    Ok(upload.finish()?)
 }

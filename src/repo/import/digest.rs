@@ -2,7 +2,7 @@
 //! was written before is believed.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -16,10 +16,9 @@ use super::walk::{Flow, Visitor, Walk};
 use crate::base::digest::{Md5Hasher, StreamHasher, byte_count};
 use crate::base::file_path::FilePath;
 use crate::base::id::{Md5, Sha256};
-use crate::base::limits::READ_CHUNK_BYTES;
 #[cfg(doc)]
 use crate::repo::Error;
-use crate::repo::{BranchDigest, Result};
+use crate::repo::{BranchDigest, Chunks, Result};
 
 /// What was met on the way to a folder's digest.
 #[derive(Clone, Copy, Debug)]
@@ -123,22 +122,17 @@ impl<S: FnMut(DigestStep<'_>) -> ControlFlow<()>> Visitor for Digesting<S> {
 }
 
 impl<S> Digesting<S> {
-    fn md5_of(&self, mut file: File) -> std::result::Result<(u64, Md5), (Skip, String)> {
+    fn md5_of(&self, file: File) -> std::result::Result<(u64, Md5), (Skip, String)> {
         let (mut hasher, mut size) = (Md5Hasher::default(), 0);
-        let mut chunk = vec![0; READ_CHUNK_BYTES];
-        loop {
-            let count = match file.read(&mut chunk) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map_err(|e| (Skip::Unreadable, e.to_string()))?,
-            };
-            if count == 0 {
-                return Ok((size, hasher.finish()));
-            }
-            size += byte_count(&chunk[..count]);
+        let mut chunks = Chunks::of(file);
+        let unreadable = |error: io::Error| (Skip::Unreadable, error.to_string());
+        while let Some(chunk) = chunks.next_chunk().map_err(unreadable)? {
+            size += byte_count(chunk);
             if let Some(why) = self.limit.refuse(size) {
                 return Err((Skip::TooLarge, why));
             }
-            hasher.update(&chunk[..count]);
+            hasher.update(chunk);
         }
+        Ok((size, hasher.finish()))
     }
 }

@@ -14,14 +14,13 @@ use super::{ImportChanges, ImportOptions, ImportStep, refuse_to_empty};
 use crate::base::digest::{ContentHasher, StreamHasher, byte_count};
 use crate::base::file_path::FilePath;
 use crate::base::id::NodeId;
-use crate::base::limits::READ_CHUNK_BYTES;
 use crate::manifest::lookup::{Found, Place};
 use crate::manifest::{EditError, Nodes, lookup};
 use crate::object::node::FileEntry;
 use crate::repo::save::rebase::lies_in;
+use crate::repo::{Chunks, Result, Revision};
 #[cfg(doc)]
 use crate::repo::{Error, Projects};
-use crate::repo::{Result, Revision};
 
 /// What an import would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,25 +173,18 @@ impl<S: FnMut(ImportStep<'_>) -> Flow> Previewing<'_, S> {
     /// Whether the bytes of a file are those of the one that it would replace; what else came of reading
     /// it.
     fn is_same(&mut self, file: File, old: &FileEntry) -> io::Result<ControlFlow<(), bool>> {
-        let mut file = file.take(old.size.saturating_add(1));
+        let mut chunks = Chunks::of(file.take(old.size.saturating_add(1)));
         let (mut hasher, mut size) = (ContentHasher::default(), 0);
-        let mut chunk = vec![0; READ_CHUNK_BYTES];
-        loop {
-            let count = match file.read(&mut chunk) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read?,
-            };
-            if count == 0 {
-                let (blob, ..) = hasher.finish();
-                return Ok(ControlFlow::Continue(size == old.size && blob == old.blob));
-            }
-            let bytes = byte_count(&chunk[..count]);
+        while let Some(chunk) = chunks.next_chunk()? {
+            let bytes = byte_count(chunk);
             size += bytes;
-            hasher.update(&chunk[..count]);
+            hasher.update(chunk);
             if (self.step)(ImportStep::Reading { bytes }).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
+        let (blob, ..) = hasher.finish();
+        Ok(ControlFlow::Continue(size == old.size && blob == old.blob))
     }
 }
 

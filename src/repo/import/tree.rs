@@ -1,7 +1,7 @@
 //! Writing the files of a folder and their tree into the store.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek};
+use std::io::Seek;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,12 +12,11 @@ use super::walk::{Flow, Visitor, Walk};
 use super::{ImportOptions, ImportStep};
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
-use crate::base::limits::READ_CHUNK_BYTES;
 use crate::manifest::{DirectoryBuilder, Draft};
 use crate::object::node::{DirectoryEntry, Value};
 use crate::repo::save::rebase::{Content, Keep};
 use crate::repo::upload::NewFile;
-use crate::repo::{Projects, Result};
+use crate::repo::{Chunks, Projects, Result};
 use crate::store::Pin;
 
 /// A folder that was read: its tree, which is in the store, and what was counted on the way.
@@ -177,24 +176,21 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
         // The length is not announced: it may have changed since.
         let mut upload = self.projects.upload(None);
         let mut size = 0;
-        let mut chunk =
-            vec![0; READ_CHUNK_BYTES.min(usize::try_from(metadata.len()).unwrap_or(0) + 1)];
+        let mut chunks = Chunks::of_about(file, metadata.len());
         loop {
-            match file.read(&mut chunk) {
-                Ok(0) => return Ok(Outcome::File(upload.finish()?)),
-                Ok(count) => {
-                    let bytes = byte_count(&chunk[..count]);
-                    size += bytes;
-                    if let Some(why) = limit.refuse(size) {
-                        return Ok(Outcome::Lost(Skip::TooLarge, why));
-                    }
-                    upload.write(&chunk[..count])?;
-                    if (self.step)(ImportStep::Reading { bytes }).is_break() {
-                        return Ok(Outcome::Ended);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let chunk = match chunks.next_chunk() {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return Ok(Outcome::File(upload.finish()?)),
                 Err(error) => return Ok(Outcome::Lost(Skip::Unreadable, error.to_string())),
+            };
+            let bytes = byte_count(chunk);
+            size += bytes;
+            if let Some(why) = limit.refuse(size) {
+                return Ok(Outcome::Lost(Skip::TooLarge, why));
+            }
+            upload.write(chunk)?;
+            if (self.step)(ImportStep::Reading { bytes }).is_break() {
+                return Ok(Outcome::Ended);
             }
         }
     }

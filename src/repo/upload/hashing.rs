@@ -6,9 +6,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::{fmt, io, thread};
 
+use super::chunks::Chunks;
 use crate::base::digest::{BodyDigests, ContentHasher, GitHasher, Md5Hasher, StreamHasher};
 use crate::base::id::BlobId;
-use crate::base::limits::{HASH_THREADS_BYTES_MIN, READ_CHUNK_BYTES};
+use crate::base::limits::HASH_THREADS_BYTES_MIN;
 use crate::base::outboard::PieceHasher;
 use crate::repo::Result;
 use crate::store::buffer::Block;
@@ -106,18 +107,10 @@ fn read_again(staging: &mut dyn Staging, size: u64, blob: BlobId) -> Result<GitH
     let mut hasher = GitHasher::new(size);
     let mut content = PieceHasher::default();
     let failed = |error| StoreError::io("reading an upload back", error);
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    let mut written = staging.reread()?;
-    loop {
-        match written.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => {
-                hasher.update(&chunk[..count]);
-                content.update(&chunk[..count]);
-            }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(failed(e).into()),
-        }
+    let mut written = Chunks::of(staging.reread()?);
+    while let Some(chunk) = written.next_chunk().map_err(failed)? {
+        hasher.update(chunk);
+        content.update(chunk);
     }
     if content.finish().0 != blob {
         return Err(failed(io::ErrorKind::InvalidData.into()).into());

@@ -1,5 +1,6 @@
 //! A file's bytes on their way in: hashed while they come, in memory only while they are few.
 
+pub(super) mod chunks;
 pub(super) mod hashing;
 
 use std::sync::Arc;

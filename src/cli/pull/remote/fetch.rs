@@ -19,6 +19,7 @@ use crate::base::id::GitId;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::cli::output::visible;
 use crate::cli::pull::fault::{Fault, Pulled};
+use crate::repo::Chunks;
 
 /// Longest file that is held in memory, in bytes. A longer one is written as it comes, and gone on with
 /// when it breaks off.
@@ -287,13 +288,9 @@ pub(in crate::cli::pull) fn git_id(mut file: File) -> io::Result<GitId> {
     let size = file.metadata()?.len();
     file.rewind()?;
     let mut hasher = GitHasher::new(size);
-    let mut chunk = vec![0; READ_CHUNK_BYTES];
-    loop {
-        match file.read(&mut chunk) {
-            Ok(0) => return Ok(hasher.finish()),
-            Ok(count) => hasher.update(&chunk[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    let mut chunks = Chunks::of(file);
+    while let Some(chunk) = chunks.next_chunk()? {
+        hasher.update(chunk);
     }
+    Ok(hasher.finish())
 }
