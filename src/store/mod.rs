@@ -400,10 +400,14 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// takes rights away calls it before the answer.
     fn settle(&self) {}
 
-    /// Waits for a turn at what is under this key, if that is crowded: if the caller has lost races for it against
-    /// other daemons, or one of these has written it a moment ago. It only puts them in order. `None` where it is
-    /// not, or no turn comes within 2 s.
-    fn lane(&self, _key: &str, _has_lost: bool) -> Option<Box<dyn Lane>> {
+    /// Waits for a turn at what is under this key, for which the caller has lost races against other daemons. It only
+    /// puts them in order. `None` where there are none, or no turn comes within 2 s.
+    fn lane(&self, _key: &str) -> Option<Box<dyn Lane>> {
+        None
+    }
+
+    /// The same, but `None` at once unless another daemon has written what is under this key a moment ago.
+    fn lane_if_shared(&self, _key: &str) -> Option<Box<dyn Lane>> {
         None
     }
 

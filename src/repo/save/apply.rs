@@ -37,7 +37,13 @@ pub(in crate::repo) fn run(project: &Project, branch: u64, jobs: &[Job]) -> Vec<
     let store = project.projects.store();
     let mut lane = None;
     loop {
-        lane = lane.or_else(|| store.lane(&head, attempts.are_crowded()));
+        lane = lane.or_else(|| {
+            if attempts.are_crowded() {
+                store.lane(&head)
+            } else {
+                store.lane_if_shared(&head)
+            }
+        });
         let error = match attempt(project, branch, jobs, missing.is_damage()) {
             Ok(outcomes) => return outcomes,
             Err(error) => error,

@@ -391,17 +391,19 @@ impl Store for PostgresStore {
         may_block(|| std::thread::sleep(changes::SETTLED_AFTER));
     }
 
-    fn lane(&self, key: &str, has_lost: bool) -> Option<Box<dyn Lane>> {
+    fn lane(&self, key: &str) -> Option<Box<dyn Lane>> {
         self.changes.require().ok()?;
-        if !has_lost && !self.changes.are_of_others(key) {
-            return None;
-        }
         let (lanes, key) = (Arc::clone(&self.lanes), key.to_owned());
         let lane = wait(
             self.runtime.as_ref()?,
             async move { Ok(lanes.take(key).await) },
         );
         Some(Box::new(lane.ok()??))
+    }
+
+    fn lane_if_shared(&self, key: &str) -> Option<Box<dyn Lane>> {
+        let is_shared = self.changes.are_of_others(key);
+        is_shared.then(|| self.lane(key)).flatten()
     }
 
     fn pin(&self) -> Result<Box<dyn Pin>> {

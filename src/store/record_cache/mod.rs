@@ -279,8 +279,12 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.settle();
     }
 
-    fn lane(&self, key: &str, has_lost: bool) -> Option<Box<dyn Lane>> {
-        self.store.lane(key, has_lost)
+    fn lane(&self, key: &str) -> Option<Box<dyn Lane>> {
+        self.store.lane(key)
+    }
+
+    fn lane_if_shared(&self, key: &str) -> Option<Box<dyn Lane>> {
+        self.store.lane_if_shared(key)
     }
 
     fn pin(&self) -> Result<Box<dyn Pin>> {

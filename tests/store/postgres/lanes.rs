@@ -18,17 +18,17 @@ const WAITING: &str = "SELECT pid FROM pg_stat_activity
 fn a_daemon_has_any_number_of_lanes_and_others_wait_for_those() {
     let database = Database::new();
     let (one, other) = (database.open(), database.open());
-    let lanes = ["a", "b", "c"].map(|key| one.lane(key, true).unwrap());
+    let lanes = ["a", "b", "c"].map(|key| one.lane(key).unwrap());
     let is_taken = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let lane = other.lane("b", true);
+            let lane = other.lane("b");
             is_taken.store(true, Ordering::Release);
             assert!(lane.is_some());
         });
         soon(|| database.ask(WAITING).len() == 1);
         // Meanwhile it has what is free.
-        drop(other.lane("d", true).unwrap());
+        drop(other.lane("d").unwrap());
         assert!(!is_taken.load(Ordering::Acquire));
         drop(lanes);
     });
@@ -52,7 +52,7 @@ fn nobody_takes_turns_with_oneself() {
         });
         let taken = (0..500).filter(|_| {
             let written = one.commit(of_write("k", Expect::Anything, Some("1")));
-            written.is_err() || one.lane("k", false).is_some()
+            written.is_err() || one.lane_if_shared("k").is_some()
         });
         let taken = taken.count();
         ended.store(true, Ordering::Release);
@@ -68,7 +68,7 @@ fn nobody_takes_turns_with_oneself() {
         if let Some(caught_up) = one.catch_up(Reads::Strict) {
             runtime.block_on(caught_up).unwrap();
         }
-        one.lane("k", false).is_some()
+        one.lane_if_shared("k").is_some()
     });
-    assert!(other.lane("k", false).is_none());
+    assert!(other.lane_if_shared("k").is_none());
 }
