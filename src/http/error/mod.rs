@@ -1,5 +1,7 @@
 //! Everything a request can be refused with, and the one place that decides each status and text.
 
+mod store_answer;
+
 use std::borrow::Cow;
 
 use hyper::{Method, StatusCode};
@@ -7,7 +9,8 @@ use hyper::{Method, StatusCode};
 use crate::access;
 use crate::access::Refusal;
 use crate::repo;
-use crate::repo::{Missing, StoreError};
+use crate::repo::Missing;
+use store_answer::StoreAnswer;
 
 /// Which API answers. An error speaks GitLab's texts on the Read API and plain ones elsewhere; lists differ, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,19 +183,10 @@ impl Error {
     pub(super) fn retry_after_s(&self) -> Option<u64> {
         match self {
             Self::TooMany { retry_after_s, .. } => Some(*retry_after_s),
-            // By then somebody may have restarted the service.
-            other if other.is_lasting() => Some(60),
-            // Another try might make it twice, and many clients make one without asking.
-            other
-                if matches!(
-                    other.of_store(),
-                    Some(StoreError::Made | StoreError::InDoubt)
-                ) =>
-            {
-                None
-            }
-            other if other.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
-            _ => None,
+            other => match other.store_answer() {
+                Some(answer) => answer.retry_after_s,
+                None => (other.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+            },
         }
     }
 
@@ -220,24 +214,7 @@ impl Error {
             | Self::TransferCoding
             | Self::Overloaded(_)
             | Self::NotReady(_) => false,
-            // The store tells the log when one of these begins.
-            other
-                if matches!(
-                    other.of_store(),
-                    Some(
-                        StoreError::Unavailable
-                            | StoreError::LockInTheWay
-                            | StoreError::Made
-                            | StoreError::WentBack
-                            | StoreError::Unfit { .. }
-                            | StoreError::BucketAway
-                            | StoreError::BucketFull
-                            | StoreError::UnfitBucket { .. }
-                    )
-                ) =>
-            {
-                false
-            }
+            other if other.store_answer().is_some_and(|answer| answer.is_logged) => false,
             other => other.status().is_server_error(),
         }
     }
@@ -268,20 +245,14 @@ impl Error {
         }
     }
 
-    /// True where it is of no use to try again before somebody has restarted the service.
-    pub(super) fn is_lasting(&self) -> bool {
-        matches!(
-            self.of_store(),
-            Some(StoreError::Stopped | StoreError::ReadOnly | StoreError::WentBack)
-        )
-    }
-
-    /// The failure of the store that it is, if it is one.
-    fn of_store(&self) -> Option<&StoreError> {
+    /// How it is answered if it is a refusal or a failure of the store.
+    fn store_answer(&self) -> Option<StoreAnswer> {
         match self {
             Self::Repo(repo::Error::Store(error))
-            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => Some(error),
-            Self::Access(access::Error::Store(error)) => Some(error),
+            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => {
+                Some(StoreAnswer::to(error))
+            }
+            Self::Access(access::Error::Store(error)) => Some(StoreAnswer::to(error)),
             _ => None,
         }
     }
@@ -332,61 +303,18 @@ impl Error {
                  --keep-deleted-days N"
             )
             .into(),
-            other => match other.status() {
-                StatusCode::INTERNAL_SERVER_ERROR => either(
-                    "500 Internal Server Error",
-                    "internal error; see the log under X-Request-Id",
-                ),
-                StatusCode::SERVICE_UNAVAILABLE => outage(self.of_store()).into(),
-                StatusCode::INSUFFICIENT_STORAGE
-                    if matches!(self.of_store(), Some(StoreError::LittleRoom)) =>
-                {
-                    "too little room is free on the disk of the service (disk_free_min); reading and \
-                     deleting go on, and so does this when there is more"
-                        .into()
+            other => {
+                let of_store = other.store_answer().and_then(|answer| answer.message);
+                match (of_store, other.status()) {
+                    (Some(message), _) => message.into(),
+                    (None, StatusCode::INTERNAL_SERVER_ERROR) => either(
+                        "500 Internal Server Error",
+                        "internal error; see the log under X-Request-Id",
+                    ),
+                    (None, _) => other.to_string().into(),
                 }
-                StatusCode::INSUFFICIENT_STORAGE
-                    if matches!(self.of_store(), Some(StoreError::BucketFull)) =>
-                {
-                    "the bucket of the service's large files is full, or its quota is used up; reading, \
-                     deleting and small files go on, and so does this when there is room"
-                        .into()
-                }
-                StatusCode::INSUFFICIENT_STORAGE => "no space left for this change".into(),
-                _ => other.to_string().into(),
-            },
+            }
         }
-    }
-}
-
-/// Why the service cannot do something now that another time it could, as a client reads it.
-fn outage(error: Option<&StoreError>) -> &'static str {
-    match error {
-        Some(StoreError::Stopped | StoreError::ReadOnly) => {
-            "the service has stopped writing after a failed write; it goes on reading, and must be \
-             restarted"
-        }
-        Some(StoreError::Unavailable) => "the database of the service does not answer; try again",
-        Some(StoreError::WentBack) => {
-            "the database of the service no longer has what it had; the service must be restarted"
-        }
-        Some(StoreError::Unfit { .. }) => {
-            "the database of the service cannot be used; the log of the service says why"
-        }
-        Some(StoreError::Made) => {
-            "the change was made, but what came of it cannot be read now; look before you repeat it"
-        }
-        Some(StoreError::BucketAway) => {
-            "the bucket of the service's large files does not answer; try again"
-        }
-        Some(StoreError::UnfitBucket { .. }) => {
-            "the bucket of the service's large files cannot be used; the log of the service says why"
-        }
-        Some(StoreError::InDoubt) => {
-            "the database of the service failed at the end of this change, which may have been made; \
-             look before you repeat it"
-        }
-        _ => "the service cannot write at the moment; try again",
     }
 }
 
@@ -418,7 +346,7 @@ fn of_access(error: &access::Error) -> StatusCode {
         | access::Error::LastRoot { .. }
         | access::Error::OwnsProjects { .. } => StatusCode::BAD_REQUEST,
         access::Error::Repo(error) => of_repo(error),
-        access::Error::Store(error) => of_store(error),
+        access::Error::Store(error) => StoreAnswer::to(error).status,
     }
 }
 
@@ -432,39 +360,7 @@ fn of_repo(error: &repo::Error) -> StatusCode {
         | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
         repo::Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        repo::Error::Store(error) => of_store(error),
-    }
-}
-
-fn of_store(error: &StoreError) -> StatusCode {
-    match error {
-        StoreError::Full | StoreError::LittleRoom | StoreError::BucketFull => {
-            StatusCode::INSUFFICIENT_STORAGE
-        }
-        StoreError::Busy
-        | StoreError::LockInTheWay
-        | StoreError::Unavailable
-        | StoreError::Made
-        | StoreError::WentBack
-        | StoreError::Unfit { .. }
-        | StoreError::BucketAway
-        | StoreError::UnfitBucket { .. }
-        | StoreError::Expired
-        | StoreError::Unpinned
-        | StoreError::InDoubt
-        | StoreError::Stopped
-        | StoreError::ReadOnly
-        | StoreError::Underway { .. }
-        | StoreError::Conflict { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        StoreError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        StoreError::Missing { .. }
-        | StoreError::Damaged { .. }
-        | StoreError::DamagedRecord { .. }
-        | StoreError::Folder { .. }
-        | StoreError::Locked { .. }
-        | StoreError::Io { .. }
-        | StoreError::Engine(_)
-        | StoreError::DamagedEngine { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        repo::Error::Store(error) => StoreAnswer::to(error).status,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::repo::StoreError;
 
 fn store(error: StoreError) -> Error {
     Error::Repo(repo::Error::Store(Arc::new(error)))
