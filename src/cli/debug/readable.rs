@@ -56,14 +56,10 @@ fn each(
     }) {
         let some = match some {
             Ok(some) => some,
-            Err(
-                error @ (StoreError::Engine(_)
-                | StoreError::DamagedEngine { .. }
-                | StoreError::DamagedRecord { .. }),
-            ) => {
-                if let StoreError::Engine(source) | StoreError::DamagedEngine { source, .. } = error
-                {
-                    findings.push(format!("records \"{prefix}…\": database: {source}"));
+            Err(error) => {
+                // A damaged record is met again below.
+                if !matches!(error, StoreError::DamagedRecord { .. }) {
+                    findings.push(unreadable(prefix, error)?);
                 }
                 let after = last.as_ref().map_or("", |last| last.key.as_str());
                 for record in met(store, prefix, after, findings)? {
@@ -71,7 +67,6 @@ fn each(
                 }
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
         };
         for record in &some {
             findings.extend(take(record).err());
@@ -79,6 +74,19 @@ fn each(
         last = some.last().cloned();
     }
     Ok(())
+}
+
+/// What is told of records under a prefix that the database cannot read.
+///
+/// # Errors
+/// An error that says nothing of these records.
+pub(super) fn unreadable(prefix: &str, error: StoreError) -> Result<String> {
+    match error {
+        StoreError::Engine(source) | StoreError::DamagedEngine { source, .. } => {
+            Ok(format!("records \"{prefix}…\": database: {source}"))
+        }
+        error => Err(error.into()),
+    }
 }
 
 /// The records under a prefix, behind this key, that a walk over all records meets: for where the way to

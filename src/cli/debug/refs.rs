@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::readable::{each_named, each_numbered};
+use super::readable::{each_named, each_numbered, unreadable};
 use super::report;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
@@ -137,8 +137,9 @@ pub(super) fn run(opened: &OpenStore, json: bool, streams: &mut Streams<'_>) -> 
     // Of each those that are there. Where they cannot be counted the number of the last stays, as the record has it.
     for at in refs.references.iter_mut().filter(|at| at.snapshots > 0) {
         let snapshots = key::snapshots(at.number);
-        if let Ok(count) = opened.inspectable().count_records(&snapshots) {
-            at.snapshots = count;
+        match opened.inspectable().count_records(&snapshots) {
+            Ok(count) => at.snapshots = count,
+            Err(error) => refs.findings.push(unreadable(&snapshots, error)?),
         }
     }
     output::list(streams.out, json, &refs.references)?;
