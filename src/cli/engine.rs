@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::settings::{Settings, text_of};
 use super::{Error, Result, bucket};
 use crate::store::StoreError;
+use crate::store::bucket_url::BucketUrl;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::sqlite::Folder;
@@ -58,25 +59,22 @@ pub(super) fn check_address(url: &DatabaseUrl, settings: &Settings) -> Result<()
     Engine::check(&url).map_err(|error| of_store(error, settings))
 }
 
-/// An error of a store that is opened, with where it lies if the error does not say.
+/// An error of the store that the settings name, with where it lies if the error does not say.
 pub(super) fn of_store(error: StoreError, settings: &Settings) -> Error {
-    if let (StoreError::UnfitBucket { .. }, Some(url)) = (&error, &settings.blobs) {
-        return Error::Failed(format!("{url}: {error}"));
-    }
-    match &settings.store {
-        StoreAddress::Folder(_) => error.into(),
-        StoreAddress::Postgres(url) => Error::Failed(format!("{url}: {error}")),
-    }
+    located(error.into(), settings)
 }
 
-/// An error of a store that was opened: what a database refuses does not say where it lies.
-pub(super) fn of_opened(error: Error, settings: &Settings) -> Error {
-    match &settings.store {
-        StoreAddress::Postgres(url) if error.is_of_store() => {
-            Error::Failed(format!("{url}: {error}"))
+/// The same of whatever a command has failed with: what is no error of the store stays as it is.
+pub(super) fn located(error: Error, settings: &Settings) -> Error {
+    let place = match error.of_store() {
+        None | Some(StoreError::Folder { .. } | StoreError::Locked { .. }) => return error,
+        Some(of_store) if of_store.is_of_bucket() => {
+            settings.blobs.as_ref().map(BucketUrl::to_string)
         }
-        _ => error,
-    }
+        Some(_) => None,
+    };
+    let place = place.unwrap_or_else(|| settings.store.to_string());
+    Error::Failed(format!("{place}: {error}"))
 }
 
 /// The file of the server's key: a folder has its own.

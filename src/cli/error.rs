@@ -77,16 +77,16 @@ impl Error {
         ))
     }
 
-    /// True where the store itself has failed or refused.
-    pub(super) fn is_of_store(&self) -> bool {
-        matches!(
-            self,
-            Self::Store(_)
-                | Self::Repo(repo::Error::Store(_))
-                | Self::Access(
-                    access::Error::Store(_) | access::Error::Repo(repo::Error::Store(_))
-                )
-        )
+    /// The failure or refusal of the store that it is, if it is one.
+    pub(super) fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error)
+            | Self::Backup(BackupError::Store(error))
+            | Self::Access(access::Error::Store(error)) => Some(error),
+            Self::Repo(repo::Error::Store(error))
+            | Self::Access(access::Error::Repo(repo::Error::Store(error))) => Some(error),
+            _ => None,
+        }
     }
 
     /// 2 for what the user wrote wrongly, 128 and its number after a signal, 1 for everything else.

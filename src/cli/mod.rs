@@ -219,83 +219,87 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
     if !matches!(cli.command, Command::Serve(_)) {
         log::of_command(&settings.log)?;
     }
-    match cli.command {
-        Command::Serve(flags) => serve::serve(&settings, &flags, streams).map(fine),
-        Command::Init(wish) => init::init(&wish, &settings, streams).map(fine),
-        Command::Status(wish) => status::show(
-            &wish,
-            &settings,
-            &OpenStore::for_reading(&settings)?,
-            streams,
-        ),
+    let ended = run_at(cli.command, &settings, streams);
+    ended.map_err(|error| engine::located(error, &settings))
+}
+
+/// Runs a command that has settings. Its errors do not say which store they are of.
+fn run_at(command: Command, settings: &Settings, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let fine = |()| Outcome::Fine;
+    match command {
+        Command::Serve(flags) => serve::serve(settings, &flags, streams).map(fine),
+        Command::Init(wish) => init::init(&wish, settings, streams).map(fine),
+        Command::Status(wish) => {
+            status::show(&wish, settings, &OpenStore::for_reading(settings)?, streams)
+        }
         Command::User(command) => {
-            let opened = OpenStore::to(command.changes(), &settings)?;
+            let opened = OpenStore::to(command.changes(), settings)?;
             user::run(command, &opened, streams).map(fine)
         }
         Command::Token(command) => {
-            let opened = OpenStore::to(command.changes(), &settings)?;
+            let opened = OpenStore::to(command.changes(), settings)?;
             token::run(command, &opened, streams).map(fine)
         }
         Command::Project(command) => {
-            let opened = OpenStore::to(command.changes(), &settings)?;
-            project::run(&command, &settings, &opened, streams)
+            let opened = OpenStore::to(command.changes(), settings)?;
+            project::run(&command, settings, &opened, streams)
         }
         Command::Branch(command) => {
-            let opened = OpenStore::to(command.changes(), &settings)?;
+            let opened = OpenStore::to(command.changes(), settings)?;
             branch::run(&command, &opened, streams).map(fine)
         }
         Command::History(wish) => {
-            branch::history::show(&wish, &OpenStore::for_reading(&settings)?, streams).map(fine)
+            branch::history::show(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
         Command::Diff(wish) => {
-            branch::diff::show(&wish, &OpenStore::for_reading(&settings)?, streams)
+            branch::diff::show(&wish, &OpenStore::for_reading(settings)?, streams)
         }
         Command::Rollback(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, &settings)?;
+            let opened = OpenStore::to(!wish.dry_run, settings)?;
             branch::rollback::run(&wish, &opened, streams).map(fine)
         }
         Command::Ls(wish) => {
-            file::ls::list(&wish, &OpenStore::for_reading(&settings)?, streams).map(fine)
+            file::ls::list(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
         Command::Cat(wish) => {
-            file::cat::write(&wish, &OpenStore::for_reading(&settings)?, streams).map(fine)
+            file::cat::write(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
         Command::Put(wish) => {
-            let opened = OpenStore::beside(&settings)?;
+            let opened = OpenStore::beside(settings)?;
             file::put::save(&wish, settings.file_bytes_max, &opened, streams).map(fine)
         }
         Command::Rm(wish) => {
-            file::rm::delete(&wish, &OpenStore::beside(&settings)?, streams).map(fine)
+            file::rm::delete(&wish, &OpenStore::beside(settings)?, streams).map(fine)
         }
         Command::Import(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, &settings)?;
-            import::import(&wish, &settings, &opened, streams)
+            let opened = OpenStore::to(!wish.dry_run, settings)?;
+            import::import(&wish, settings, &opened, streams)
         }
-        Command::MigrateTree(wish) => migrate_tree::run(&wish, &settings, streams),
+        Command::MigrateTree(wish) => migrate_tree::run(&wish, settings, streams),
         Command::Export(wish) => {
-            export::export(&wish, &OpenStore::for_reading(&settings)?, streams).map(fine)
+            export::export(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
         Command::Prune(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, &settings)?;
+            let opened = OpenStore::to(!wish.dry_run, settings)?;
             prune::prune(&wish, settings.keep, &opened, streams).map(fine)
         }
         Command::Gc(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, &settings)?;
+            let opened = OpenStore::to(!wish.dry_run, settings)?;
             collect::collect(&wish, settings.keep_deleted_days, &opened, streams)
         }
-        Command::Backup(wish) => backup::run(&wish, &settings, streams),
-        Command::Restore(wish) => backup::restore(&wish, &settings, streams).map(fine),
-        Command::Upgrade(wish) => upgrade::run(&wish, &settings, streams).map(fine),
-        Command::Copy(wish) => copy::run(&wish, &settings, streams).map(fine),
-        Command::Migrate(role) => migrate::run(&role, &settings, streams).map(fine),
-        Command::Audit(wish) => audit::run(wish, &OpenStore::for_reading(&settings)?, streams),
+        Command::Backup(wish) => backup::run(&wish, settings, streams),
+        Command::Restore(wish) => backup::restore(&wish, settings, streams).map(fine),
+        Command::Upgrade(wish) => upgrade::run(&wish, settings, streams).map(fine),
+        Command::Copy(wish) => copy::run(&wish, settings, streams).map(fine),
+        Command::Migrate(role) => migrate::run(&role, settings, streams).map(fine),
+        Command::Audit(wish) => audit::run(wish, &OpenStore::for_reading(settings)?, streams),
         Command::Debug(command) => debug::run(
             command,
-            &settings,
-            &OpenStore::for_reading(&settings)?,
+            settings,
+            &OpenStore::for_reading(settings)?,
             streams,
         ),
-        // They have returned above.
+        // They have none.
         Command::Config(_)
         | Command::Completions(_)
         | Command::Man(_)

@@ -360,8 +360,11 @@ fn a_refusal_says_what_there_is_and_what_to_do() {
     let said = desk.refused(1, &["project", "list"]);
     assert_eq!(
         said,
-        "siteconf: database: file is not a database: store.db is damaged; see what is left with \
-         \"siteconf debug check\", and restore the folder from a backup\n"
+        format!(
+            "siteconf: {}: database: file is not a database: store.db is damaged; see what is left with \
+             \"siteconf debug check\", and restore the folder from a backup\n",
+            desk.path("data").display()
+        )
     );
 }
 

@@ -197,6 +197,14 @@ impl StoreError {
         )
     }
 
+    /// True if it is the bucket of large files that has failed or refused.
+    pub fn is_of_bucket(&self) -> bool {
+        matches!(
+            self,
+            Self::BucketAway | Self::BucketFull | Self::UnfitBucket { .. }
+        )
+    }
+
     /// What is told where this came when a change had been made already: else it would be taken for the change's own
     /// outcome, and most of these say that nothing was done.
     #[must_use]

@@ -243,11 +243,14 @@ fn a_backup_waits_for_the_end_of_a_collection_as_long_as_it_is_told_to() {
     assert_eq!(
         (
             ended.status.code(),
-            String::from_utf8(ended.stderr).unwrap().as_str()
+            String::from_utf8(ended.stderr).unwrap()
         ),
         (
             Some(1),
-            "siteconf: a collection is running; try again when it has ended\n"
+            format!(
+                "siteconf: {}: a collection is running; try again when it has ended\n",
+                root.display()
+            )
         )
     );
 

@@ -54,7 +54,8 @@ pub(super) fn run(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -
     // From the bucket of another store each large file would be told as a damaged one.
     let looked = source.inspectable().require_files();
     looked.map_err(|error| engine::of_store(error, from))?;
-    let key = KeyFile::of(&OpenStore::of(source.clone()), from, to)?;
+    let key = KeyFile::of(&OpenStore::of(source.clone()), from, to);
+    let key = key.map_err(|error| engine::located(error, from))?;
     let source = Objects::new(source.store());
     let stop = Stop::watch(false)?;
     let mut loader = begin(to, &key)?;

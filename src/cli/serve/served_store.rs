@@ -38,8 +38,7 @@ impl ServedStore {
         let engine = engine::open(settings, Purpose::Serve)?;
         let store: Arc<dyn Store> = Arc::new(RecordCache::over(engine.store()));
         let projects = access::projects(Arc::clone(&store), Arc::clone(clock));
-        let key = begin(&engine, &projects, settings, flags.new_server_key, streams)
-            .map_err(|error| engine::of_opened(error, settings))?;
+        let key = begin(&engine, &projects, settings, flags.new_server_key, streams)?;
         if flags.trust_clock {
             trust_clock(projects.steady_clock())?;
         }

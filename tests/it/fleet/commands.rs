@@ -160,6 +160,30 @@ fn a_database_that_does_not_answer_is_named() {
 }
 
 #[test]
+fn what_fails_in_a_store_that_was_opened_is_named_too() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let database = daemon.database().expect("it lies in one");
+    database.ask("REVOKE SELECT ON siteconf.record FROM daemon");
+    let said = format!(
+        "{}: the database cannot be used: permission denied for table record (42501)",
+        database.url_of_daemon()
+    );
+    for command in [
+        &["user", "list"][..],
+        &["gc"],
+        &["prune"],
+        &["debug", "refs"],
+        &["project", "show", "acme/shop.erp"],
+        &["put", "acme/shop.erp", "main", "b.xml"],
+        &["token", "list"],
+    ] {
+        assert_refused(&daemon.command(command, ""), 1, &said);
+    }
+}
+
+#[test]
 fn what_only_a_folder_offers_is_refused_with_what_to_use_instead() {
     let fleet = Fleet::new();
     let daemon = fleet.daemon(&[]);

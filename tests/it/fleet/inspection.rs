@@ -351,8 +351,11 @@ fn a_check_and_a_collection_keep_apart() {
     let held = looking.hold_off_collections().unwrap();
     let also = looking.hold_off_collections().unwrap();
     let (code, _, err) = scene.text(&["gc"]);
-    let said = "siteconf: \"siteconf debug check\" is running; try again when it has ended\n";
-    assert_eq!((code, err.as_str()), (Some(1), said));
+    let url = scene.database().url_of_daemon();
+    let said = format!(
+        "siteconf: {url}: \"siteconf debug check\" is running; try again when it has ended\n"
+    );
+    assert_eq!((code, err), (Some(1), said));
     drop((held, also));
     // The server learns a moment later that a connection has ended.
     crate::harness::soon(|| scene.text(&["gc"]).0 == Some(0));
