@@ -26,7 +26,7 @@ mod sessions;
 mod token;
 mod tokens;
 
-pub use crate::store::Writes;
+pub use crate::store::{LargeBodies, Writes};
 pub use account::Account;
 pub use account_limits::AccountLimits;
 pub use accounts::Accounts;

@@ -151,6 +151,7 @@ impl Error {
                 StoreError::Full
                     | StoreError::LittleRoom
                     | StoreError::BucketFull
+                    | StoreError::BucketDenied
                     | StoreError::Expired
                     | StoreError::Unpinned
                     | StoreError::TooLarge { .. }

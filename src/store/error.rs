@@ -90,6 +90,10 @@ pub enum StoreError {
     /// The bucket of large files has no room, or its quota is used up. Nothing was changed; it heals when there is room.
     #[error("the bucket of large files takes no more: it is full, or its quota is used up")]
     BucketFull,
+    /// The bucket of large files refuses writes to the keys that it is asked with. Nothing was changed; it heals when
+    /// they are given the right.
+    #[error("the bucket of large files refuses writes to these keys: they need s3:PutObject there")]
+    BucketDenied,
     /// The bucket of large files cannot be used as it is.
     #[error("the bucket of large files cannot be used: {reason}")]
     UnfitBucket {
@@ -201,7 +205,7 @@ impl StoreError {
     pub fn is_of_bucket(&self) -> bool {
         matches!(
             self,
-            Self::BucketAway | Self::BucketFull | Self::UnfitBucket { .. }
+            Self::BucketAway | Self::BucketFull | Self::BucketDenied | Self::UnfitBucket { .. }
         )
     }
 
@@ -228,6 +232,7 @@ impl StoreError {
                 | Self::Unavailable
                 | Self::BucketAway
                 | Self::BucketFull
+                | Self::BucketDenied
         )
     }
 

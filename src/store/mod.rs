@@ -47,7 +47,7 @@ pub use batch::{Batch, Expect, NewBody, NewObject, RecordAppend, RecordWrite, St
 pub use error::{Result, StoreError};
 pub use records::{Folder, Record, Versioned};
 pub use watchers::{Changed, Watch};
-pub use writes::Writes;
+pub use writes::{LargeBodies, Writes};
 
 /// A record's version: the number of the write that made it, rising through the whole store.
 pub type Version = u64;
@@ -439,14 +439,9 @@ pub trait Store: Send + Sync + fmt::Debug {
         true
     }
 
-    /// False while large bodies lie elsewhere and cannot be had; it heals, and the rest goes on meanwhile.
-    fn has_large_bodies(&self) -> bool {
-        true
-    }
-
-    /// False while large bodies lie elsewhere and the last one found no room there; it heals.
-    fn has_room_for_large_bodies(&self) -> bool {
-        true
+    /// Whether it takes large bodies and has them.
+    fn large_bodies(&self) -> LargeBodies {
+        LargeBodies::Well
     }
 
     /// Largest body that it has a place for, in bytes: where large ones have none, what is kept inline.

@@ -1,4 +1,4 @@
-//! Whether a store takes changes.
+//! Whether a store takes changes, and large bodies.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -22,6 +22,19 @@ pub enum Writes {
     WentBack,
     /// A write has failed: nothing more is written until a restart.
     Stopped,
+}
+
+/// Whether a store takes bodies that are too large for a row, and has those that it took. All else goes on where not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LargeBodies {
+    /// It does; as always where they lie in the store itself.
+    Well,
+    /// Where they lie the last one found no room; it heals.
+    Full,
+    /// Where they lie the last one was refused for want of a right; it heals.
+    Denied,
+    /// Where they lie nothing can be had; it heals.
+    Away,
 }
 
 /// Something that was met the last time that it could be. It is believed for so long: whoever is sent no requests

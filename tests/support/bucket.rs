@@ -45,6 +45,8 @@ pub(crate) enum Fault {
     Fails,
     /// It says that who asks may not.
     Denies,
+    /// It says that who asks may not bring anything in.
+    DeniesWrites,
     /// A byte of what is read is another.
     Flips,
     /// What is read ends too early.
@@ -289,7 +291,7 @@ async fn answer(
     match fault {
         Fault::Away => return Err(io::Error::other("away")),
         Fault::Fails => return Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),
-        Fault::Denies | Fault::KeepsFiles => {
+        Fault::Denies | Fault::DeniesWrites | Fault::KeepsFiles => {
             return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied"));
         }
         Fault::Full => {
@@ -397,7 +399,7 @@ impl Faults {
                 Fault::RefusesParts => query.contains("partNumber=2"),
                 Fault::KeepsFiles => return *left > 0 && is_removal,
                 Fault::Full if is_removal => return *left > 0,
-                Fault::Full | Fault::Quota => brings,
+                Fault::Full | Fault::Quota | Fault::DeniesWrites => brings,
                 Fault::ListsNoUploads => {
                     return *left > 0 && listed.as_deref() == Some(&format!("{prefix}/"));
                 }

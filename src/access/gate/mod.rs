@@ -39,7 +39,7 @@ use crate::base::secret::{Seal, Secret, ServerKey};
 use crate::repo;
 use crate::repo::audit::{Filter, Page};
 use crate::repo::{NewFile, Permit, Project, ProjectWriter, Projects, Upload};
-use crate::store::{StoreError, Writes};
+use crate::store::{LargeBodies, StoreError, Writes};
 
 /// Turns a credential into a caller, and opens projects for a caller, or refuses.
 /// Cheap to clone. Every function may block on the store; [`Gate::login`] takes some 25 ms of a core.
@@ -275,14 +275,9 @@ impl Gate {
         self.projects.store().writes()
     }
 
-    /// False while large files cannot be had where they lie.
-    pub fn has_large_files(&self) -> bool {
-        self.projects.store().has_large_bodies()
-    }
-
-    /// False while no room is found for large files where they lie.
-    pub fn has_room_for_large_files(&self) -> bool {
-        self.projects.store().has_room_for_large_bodies()
+    /// Whether large files are taken and can be had.
+    pub fn large_files(&self) -> LargeBodies {
+        self.projects.store().large_bodies()
     }
 
     /// How many milliseconds the clock of this machine is ahead of the database's; below 0 it is behind. 0 for a

@@ -60,6 +60,12 @@ impl StoreAnswer {
                 "the bucket of the service's large files does not answer; try again",
             )
             .logged(),
+            StoreError::BucketDenied => Self::unavailable(
+                SOON,
+                "the bucket of the service's large files refuses what the service writes, whose keys need \
+                 s3:PutObject there; reading, deleting and small files go on",
+            )
+            .logged(),
             StoreError::UnfitBucket { .. } => Self::unavailable(
                 SOON,
                 "the bucket of the service's large files cannot be used; the log of the service says why",

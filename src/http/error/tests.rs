@@ -133,6 +133,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
     let gone =
         "the database of the service no longer has what it had; the service must be restarted";
     let unusable = "the database of the service cannot be used; the log of the service says why";
+    let denied = "the bucket of the service's large files refuses what the service writes, whose keys need \
+                  s3:PutObject there; reading, deleting and small files go on";
     let no_bucket =
         "the bucket of the service's large files cannot be used; the log of the service says why";
     let in_doubt = "the database of the service failed at the end of this change, which may have \
@@ -166,6 +168,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (store(StoreError::Full), 507, full, full),
         (store(StoreError::LittleRoom), 507, little, little),
         (store(StoreError::BucketFull), 507, full_bucket, full_bucket),
+        (store(StoreError::BucketDenied), 503, denied, denied),
     ]);
 }
 

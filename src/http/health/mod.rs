@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
 
 use super::admission::borrowed_permit;
-use crate::access::{Gate, Writes};
+use crate::access::{Gate, LargeBodies, Writes};
 use crate::base::clock::told_of_skew;
 use crate::base::may_block;
 
@@ -25,7 +25,7 @@ pub(in crate::http) struct Health {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) struct State {
     pub(in crate::http) writes: Writes,
-    pub(in crate::http) bucket: Bucket,
+    pub(in crate::http) large_files: LargeBodies,
     /// How many milliseconds the clock of the machine is ahead of the database's.
     pub(in crate::http) clock_ahead_ms: i64,
     /// Room for the store on its file system, in bytes, where it has one and tells.
@@ -33,17 +33,6 @@ pub(in crate::http) struct State {
     /// That is less than the settings want.
     pub(in crate::http) disk_low: bool,
     pub(in crate::http) stopping: bool,
-}
-
-/// How it is with large files that lie elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Bucket {
-    /// They are taken and had, or lie in the store itself.
-    Well,
-    /// The last one found no room.
-    Full,
-    /// They cannot be had.
-    Away,
 }
 
 impl Health {
@@ -68,13 +57,7 @@ impl Health {
         let free_bytes = gate.free_bytes();
         State {
             writes: gate.writes(),
-            bucket: if !gate.has_large_files() {
-                Bucket::Away
-            } else if gate.has_room_for_large_files() {
-                Bucket::Well
-            } else {
-                Bucket::Full
-            },
+            large_files: gate.large_files(),
             clock_ahead_ms: gate.clock_ahead_ms(),
             free_bytes,
             disk_low: self.is_low(free_bytes),
@@ -145,12 +128,17 @@ impl State {
                     .to_owned(),
             ),
         }
-        match self.bucket {
-            Bucket::Well => {}
-            Bucket::Full => hindrances.push(
+        match self.large_files {
+            LargeBodies::Well => {}
+            LargeBodies::Full => hindrances.push(
                 "large files are refused: their bucket is full, or its quota is used up".to_owned(),
             ),
-            Bucket::Away => hindrances.push(
+            LargeBodies::Denied => hindrances.push(
+                "large files are refused: their bucket refuses writes to the keys of the service, which \
+                 need s3:PutObject there"
+                    .to_owned(),
+            ),
+            LargeBodies::Away => hindrances.push(
                 "the bucket of large files does not answer, or cannot be used; the log says why"
                     .to_owned(),
             ),
@@ -178,7 +166,7 @@ mod tests {
     fn every_hindrance_is_told() {
         let well = State {
             writes: Writes::Taken,
-            bucket: Bucket::Well,
+            large_files: LargeBodies::Well,
             clock_ahead_ms: 30_000,
             free_bytes: Some(5 << 30),
             disk_low: false,
@@ -187,7 +175,7 @@ mod tests {
         assert!(well.hindrances().is_empty());
         let ill = State {
             writes: Writes::Stopped,
-            bucket: Bucket::Away,
+            large_files: LargeBodies::Away,
             clock_ahead_ms: -31_500,
             free_bytes: Some(12 << 20),
             disk_low: true,

@@ -6,6 +6,7 @@ mod body;
 mod client;
 mod keys;
 mod refusal;
+mod refused_uploads;
 mod role_keys;
 mod unfinished;
 mod upload;
@@ -30,13 +31,13 @@ use tokio::time::timeout;
 use super::bucket_access::{BucketAccess, BucketKeys};
 use super::remote::repeated::Repeated;
 use super::remote::{start_runtime, wait};
-use super::writes::Trouble;
-use super::{Result, StoreError};
+use super::{LargeBodies, Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::BucketBody;
 use client::{Client, is_refusal, is_silence, silence};
 use keys::with_keys;
 use refusal::{lacks_room, no_such_bucket};
+pub(super) use refused_uploads::RefusedUploads;
 use role_keys::RoleKeys;
 pub(super) use upload::BucketUpload;
 
@@ -71,8 +72,7 @@ pub(super) struct Bucket {
     refuses: AtomicBool,
     /// What it was asked in vain.
     in_vain: Repeated,
-    /// That the last upload found no room.
-    want_of_room: Arc<Trouble>,
+    refused_uploads: Arc<RefusedUploads>,
     began: Instant,
     /// Until when nobody asks it, in milliseconds since `began`; 0 while it answers.
     away_until: AtomicU64,
@@ -154,7 +154,7 @@ impl Bucket {
             is_checked: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             in_vain: Repeated::default(),
-            want_of_room: Arc::new(Trouble::of_room()),
+            refused_uploads: Arc::default(),
             began: Instant::now(),
             away_until: AtomicU64::new(0),
             runtime: Some(start_runtime(THREADS, "store-bucket")?),
@@ -236,16 +236,21 @@ impl Bucket {
         Ok(())
     }
 
-    /// True while it does not answer, refuses, or is not known to be this store's.
-    pub(super) fn is_away(&self) -> bool {
-        self.away_until.load(Ordering::Acquire) > 0
+    /// How it is now: it counts as away while it does not answer, refuses, or is not known to be this store's.
+    pub(super) fn state(&self) -> LargeBodies {
+        let is_away = self.away_until.load(Ordering::Acquire) > 0
             || self.refuses.load(Ordering::Acquire)
-            || !self.is_checked()
+            || !self.is_checked();
+        if is_away {
+            LargeBodies::Away
+        } else {
+            self.refused_uploads.lasting()
+        }
     }
 
-    /// That the last upload found no room.
-    pub(super) fn want_of_room(&self) -> &Arc<Trouble> {
-        &self.want_of_room
+    /// Whether the last upload was refused.
+    pub(super) fn refused_uploads(&self) -> &Arc<RefusedUploads> {
+        &self.refused_uploads
     }
 
     /// How many days what no row names any more stays.

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use object_store::Error;
 
 use super::{Bucket, unfit};
-use crate::store::StoreError;
 use crate::store::remote::tls;
+use crate::store::{LargeBodies, StoreError};
 
 /// How much of what a server says is shown, in characters.
 const SAID_MAX: usize = 200;
@@ -15,22 +15,33 @@ impl Bucket {
     /// The store's error for a request that failed, whose cause the log has: each once a minute, for whoever asks asks
     /// again.
     pub(super) fn failed(&self, action: &str, error: &Error) -> StoreError {
-        let cause = format!("{action}: {}", code_of(error).unwrap_or_default());
-        // That it is away was told once.
-        if self.away_until.load(Ordering::Acquire) == 0 && self.in_vain.is_due(&cause) {
-            tracing::error!(%error, "{action} failed");
-        }
+        self.tell(action, error, "");
         StoreError::BucketAway
     }
 
-    /// The same for a request that brings something, for which there may be no room.
+    /// The same for a request that brings something, for which there may be no room, or no right where others may read.
     pub(super) fn upload_failed(&self, action: &str, error: &Error) -> StoreError {
-        let away = self.failed(action, error);
         if lacks_room(error) {
-            self.want_of_room.note(true);
-            return StoreError::BucketFull;
+            self.tell(action, error, "");
+            self.refused_uploads.note(LargeBodies::Full);
+            StoreError::BucketFull
+        } else if code_of(error).as_deref() == Some("AccessDenied") {
+            let advice = ": the bucket refuses writes to these keys, which need s3:PutObject there";
+            self.tell(action, error, advice);
+            self.refused_uploads.note(LargeBodies::Denied);
+            StoreError::BucketDenied
+        } else {
+            self.failed(action, error)
         }
-        away
+    }
+
+    /// Tells the log of a request that failed.
+    fn tell(&self, action: &str, error: &Error, advice: &str) {
+        let cause = format!("{action}: {}", code_of(error).unwrap_or_default());
+        // That it is away was told once.
+        if self.away_until.load(Ordering::Acquire) == 0 && self.in_vain.is_due(&cause) {
+            tracing::error!(%error, "{action} failed{advice}");
+        }
     }
 
     /// The error for a bucket that was looked at in vain: what somebody has to set right, or that it is away.

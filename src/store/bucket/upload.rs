@@ -16,7 +16,7 @@ use super::body::ReadBack;
 use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
 use crate::base::limits::{UPLOAD_PART_BYTES, UPLOAD_PARTS_OF_ONE_MAX};
-use crate::store::{Result, Staging, StoreError};
+use crate::store::{LargeBodies, Result, Staging, StoreError};
 
 /// How long a part may take with its repetitions, and how long the bucket may take to put parts together.
 const PART_MAX: Duration = Duration::from_mins(2);
@@ -192,7 +192,7 @@ impl BucketUpload {
                 completed?;
             }
         }
-        self.bucket.want_of_room.note(false);
+        self.bucket.refused_uploads.note(LargeBodies::Well);
         self.stage = Stage::Complete;
         Ok(())
     }

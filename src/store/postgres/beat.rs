@@ -16,8 +16,9 @@ use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
 use crate::base::clock::{Clock, SystemClock, Timestamp, told_of_skew};
+use crate::store::bucket::RefusedUploads;
 use crate::store::writes::Trouble;
-use crate::store::{Result, StoreError};
+use crate::store::{LargeBodies, Result, StoreError};
 
 const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
 /// What the database's clock showed then, in milliseconds since 1970.
@@ -45,8 +46,8 @@ pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
     want_of_room: Arc<Trouble>,
-    /// The same of uploads, where large blobs lie in a bucket.
-    bucket_is_full: Option<Arc<Trouble>>,
+    /// Where large blobs lie in a bucket.
+    refused_uploads: Option<Arc<RefusedUploads>>,
     skew: Arc<Skew>,
     id: [u8; 16],
     /// The name of the machine.
@@ -54,12 +55,12 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    /// Those of a daemon that follows these changes, and whose commits and uploads may meet these wants of room.
+    /// Those of a daemon that follows these changes, and whose commits may meet this want of room.
     pub(super) fn new(
         server: &Arc<Server>,
         changes: &Arc<Changes>,
         want_of_room: &Arc<Trouble>,
-        bucket_is_full: Option<&Arc<Trouble>>,
+        refused_uploads: Option<&Arc<RefusedUploads>>,
         skew: &Arc<Skew>,
     ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -67,7 +68,7 @@ impl Beats {
             link: Link::new(server, SETTINGS),
             changes: Arc::clone(changes),
             want_of_room: Arc::clone(want_of_room),
-            bucket_is_full: bucket_is_full.map(Arc::clone),
+            refused_uploads: refused_uploads.map(Arc::clone),
             skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
@@ -132,18 +133,23 @@ impl Beats {
     /// [`crate::store::inspection::DaemonSeen::refuses`]. What it refuses without the database, it cannot
     /// say there.
     fn refuses(&self) -> Option<String> {
-        let refuses = if matches!(self.changes.require(), Err(StoreError::WentBack)) {
-            "everything: the database no longer has changes that it had; see that it is the right one, \
-             and restart the daemon"
-        } else if self.want_of_room.lasts() {
-            "changes: the disk of the database is full"
-        } else if (self.bucket_is_full.as_ref()).is_some_and(|trouble| trouble.lasts()) {
-            "large files: their bucket is full, or its quota is used up"
-        } else {
-            let skew = told_of_skew(self.skew.ahead_ms())?;
-            return Some(format!(
-                "to be ready: the clock of its machine is {skew}; set both by NTP"
-            ));
+        let uploads = self.refused_uploads.as_ref().map(|last| last.lasting());
+        let refuses = match uploads {
+            _ if matches!(self.changes.require(), Err(StoreError::WentBack)) => {
+                "everything: the database no longer has changes that it had; see that it is the right one, \
+                 and restart the daemon"
+            }
+            _ if self.want_of_room.lasts() => "changes: the disk of the database is full",
+            Some(LargeBodies::Full) => "large files: their bucket is full, or its quota is used up",
+            Some(LargeBodies::Denied) => {
+                "large files: their bucket refuses writes to its keys, which need s3:PutObject there"
+            }
+            _ => {
+                let skew = told_of_skew(self.skew.ahead_ms())?;
+                return Some(format!(
+                    "to be ready: the clock of its machine is {skew}; set both by NTP"
+                ));
+            }
         };
         Some(refuses.to_owned())
     }

@@ -35,8 +35,8 @@ use tokio_postgres::types::ToSql;
 use super::bucket::Bucket;
 use super::remote::{start_runtime, wait};
 use super::{
-    Batch, CatchUp, Found, Lane, Migrated, NewObject, Observe, Pin, Record, Result, Scan, Staging,
-    Store, StoreError, StoredObject, Version, Writes,
+    Batch, CatchUp, Found, Lane, LargeBodies, Migrated, NewObject, Observe, Pin, Record, Result,
+    Scan, Staging, Store, StoreError, StoredObject, Version, Writes,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
@@ -202,7 +202,7 @@ impl PostgresStore {
                 &self.server,
                 &self.changes,
                 writer.want_of_room(),
-                self.bucket.as_ref().map(|bucket| bucket.want_of_room()),
+                self.bucket.as_ref().map(|bucket| bucket.refused_uploads()),
                 &self.skew,
             );
             drop(runtime.spawn(beats.run()));
@@ -444,12 +444,9 @@ impl Store for PostgresStore {
         self.writer.as_ref().is_some_and(Writer::is_alive)
     }
 
-    fn has_large_bodies(&self) -> bool {
-        self.bucket.as_ref().is_none_or(|bucket| !bucket.is_away())
-    }
-
-    fn has_room_for_large_bodies(&self) -> bool {
-        !(self.bucket.as_ref()).is_some_and(|bucket| bucket.want_of_room().lasts())
+    fn large_bodies(&self) -> LargeBodies {
+        let bucket = self.bucket.as_ref();
+        bucket.map_or(LargeBodies::Well, |bucket| bucket.state())
     }
 
     fn body_bytes_max(&self) -> u64 {

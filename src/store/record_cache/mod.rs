@@ -12,8 +12,8 @@ use bytes::Bytes;
 use super::records::Folder;
 use super::watchers::{Changed, Watch};
 use super::{
-    Batch, CatchUp, ExternalSigns, Lane, Pin, Record, Result, Scan, Staging, Store, StoredObject,
-    Version, Writes,
+    Batch, CatchUp, ExternalSigns, Lane, LargeBodies, Pin, Record, Result, Scan, Staging, Store,
+    StoredObject, Version, Writes,
 };
 use crate::base::cache::CacheUse;
 use crate::base::id::{BlobId, ObjectId};
@@ -311,12 +311,8 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.has_writer()
     }
 
-    fn has_large_bodies(&self) -> bool {
-        self.store.has_large_bodies()
-    }
-
-    fn has_room_for_large_bodies(&self) -> bool {
-        self.store.has_room_for_large_bodies()
+    fn large_bodies(&self) -> LargeBodies {
+        self.store.large_bodies()
     }
 
     fn body_bytes_max(&self) -> u64 {

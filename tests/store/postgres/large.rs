@@ -8,7 +8,8 @@ use siteconf::store::bucket_access::BucketKeys;
 use siteconf::store::objects::Objects;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{
-    Batch, Body, Expect, NewBody, NewObject, StagedBody, Staging, Store, StoreError, Writes,
+    Batch, Body, Expect, LargeBodies, NewBody, NewObject, StagedBody, Staging, Store, StoreError,
+    Writes,
 };
 
 use super::order::edit;
@@ -353,7 +354,7 @@ fn a_bucket_that_is_away_hinders_large_blobs_alone() {
     let store = open(&database, &bucket);
     store.require_large().unwrap();
     store.keep_bucket();
-    assert!(!store.has_large_bodies());
+    assert_eq!(store.large_bodies(), LargeBodies::Away);
     assert!(matches!(store.stage(), Err(StoreError::BucketAway)));
     let mut batch = Batch::default();
     push(&mut batch, "k", Expect::Absent, Some("1"));
@@ -361,7 +362,7 @@ fn a_bucket_that_is_away_hinders_large_blobs_alone() {
     assert_eq!(store.writes(), Writes::Taken);
     bucket.fault(Fault::Nothing, None);
     let patience = Instant::now() + Duration::from_secs(30);
-    while !store.has_large_bodies() {
+    while store.large_bodies() != LargeBodies::Well {
         assert!(Instant::now() < patience);
     }
     let bytes = noise(6, 100_000);

@@ -1,19 +1,17 @@
 //! Files above the size of a row, in a bucket.
 
+mod refused;
+
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use super::Fleet;
-use super::refusals::status;
 use crate::harness::bucket::{Fault, TestBucket};
 use crate::harness::{Answer, Connection, Daemon, Project, User, git_blob_id};
 
 const AWAY: &str = "the bucket of the service's large files does not answer; try again";
-
-const FULL: &str = "the bucket of the service's large files is full, or its quota is used up; reading, \
-                    deleting and small files go on, and so does this when there is room";
 
 /// Bytes without a pattern that a piece could share with another.
 pub(super) fn noise(seed: u64, length: usize) -> Vec<u8> {
@@ -272,131 +270,6 @@ fn without_the_bucket_large_files_wait_and_all_else_goes_on() {
     until(|| two.other.anonymous().get("/readyz"), 200);
     until(|| two.raw("large.bin"), 200).assert_bytes(200, &bytes);
     until(|| put(&noise(2, 100_000)), 200);
-}
-
-#[test]
-fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
-    let two = Two::set();
-    let ready = || two.other.anonymous().get("/readyz");
-    for (number, fault) in (1..).zip([Fault::Denies, Fault::Fails]) {
-        // One that was read is kept in memory.
-        let path = format!("{number}.bin");
-        let bytes = noise(number, 700_000);
-        two.save(&path, &bytes);
-        let errors = || two.other.log().matches("ERROR").count();
-        let before = errors();
-        two.fleet.bucket().fault(fault, None);
-        until(ready, 503).assert_error(
-            503,
-            "not ready: the bucket of large files does not answer, or cannot be used; the log says why",
-        );
-        for _ in 0..5 {
-            two.raw(&path).assert_error(503, AWAY);
-        }
-        // One of what looks at it, and one of what reads.
-        let told = errors() - before;
-        assert!((1..=2).contains(&told), "{}", two.other.log());
-        two.fleet.bucket().fault(Fault::Nothing, None);
-        until(ready, 200);
-        two.raw(&path).assert_bytes(200, &bytes);
-    }
-}
-
-#[test]
-fn a_bucket_without_room_is_told_of_until_an_upload_succeeds() {
-    // It removes nothing of others either.
-    let two = Two::of(Fleet::with(Some(TestBucket::alone())));
-    let bucket = two.fleet.bucket();
-    let bytes = noise(1, 700_000);
-    two.save("large.bin", &bytes);
-    let put = |seed, size| {
-        two.project
-            .user
-            .put(&two.project.file("main", "new.bin"), &noise(seed, size))
-    };
-    let ready = || two.one.anonymous().get("/readyz");
-    for fault in [Fault::Quota, Fault::Full] {
-        bucket.fault(fault, None);
-        for seed in 2..5 {
-            for size in [100_000, 9 << 20] {
-                put(seed, size).assert_error(507, FULL);
-            }
-        }
-        ready().assert_error(
-            503,
-            "not ready: large files are refused: their bucket is full, or its quota is used up",
-        );
-        two.save("small.txt", b"small");
-    }
-    two.raw("large.bin").assert_bytes(200, &bytes);
-    two.other.anonymous().get("/readyz").expect_status(200);
-    // Each cause by itself, however often it is met.
-    let log = || two.one.log();
-    for (action, code) in [
-        ("sending a file failed", "QuotaExceeded"),
-        ("sending a file failed", "XMinioStorageFull"),
-        ("beginning an upload failed", "QuotaExceeded"),
-        ("beginning an upload failed", "XMinioStorageFull"),
-        ("giving an upload up failed", "XMinioStorageFull"),
-    ] {
-        let is_of = |line: &&str| line.contains(action) && line.contains(code);
-        crate::harness::soon(|| log().lines().filter(is_of).count() == 1);
-    }
-    let told = log().lines().filter(|line| line.contains("ERROR")).count();
-    assert_eq!(told, 5, "{}", log());
-    assert_eq!(log().matches("until it is swept").count(), 1, "{}", log());
-
-    crate::harness::soon(|| status(&two.one).0 == Some(1));
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    let finding = format!(
-        "the daemon on {} refuses large files: their bucket is full, or its quota is used up",
-        host.trim_end()
-    );
-    // Small ones are taken.
-    let refused = serde_json::Value::Null;
-    assert_eq!(
-        status(&two.one),
-        (Some(1), refused, serde_json::json!([finding]))
-    );
-    bucket.fault(Fault::Nothing, None);
-    assert!([200, 201].contains(&put(2, 100_000).status));
-    ready().expect_status(200);
-    crate::harness::soon(|| status(&two.one).0 == Some(0));
-}
-
-#[test]
-fn what_a_bucket_refuses_is_told_with_what_to_set_right() {
-    let fleet = Fleet::with_bucket();
-    let daemon = fleet.daemon(&[]);
-    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
-    project.save("main", "large.bin", noise(1, 100_000));
-    for (fault, reason) in [
-        (
-            Fault::Skewed,
-            "the clock of this machine differs too much from its own (RequestTimeTooSkewed); set both by NTP",
-        ),
-        (
-            Fault::OtherRegion,
-            "it is of another region, or elsewhere (the region 'us-east-1' is wrong; expecting \
-             'eu-central-1'); see that region and endpoint in blobs are right",
-        ),
-        (
-            Fault::Elsewhere,
-            "it is of another region, or elsewhere; see that region and endpoint in blobs are right",
-        ),
-        (
-            Fault::Denies,
-            "access is denied (AccessDenied); see that the keys are right, and may list, read, write and \
-             delete there",
-        ),
-    ] {
-        fleet.bucket().fault(fault, None);
-        let (_, _, findings) = status(&daemon);
-        let finding = format!(
-            "large files cannot be had: the bucket of large files cannot be used: {reason}"
-        );
-        assert_eq!(findings, serde_json::json!([finding]));
-    }
 }
 
 #[test]
