@@ -149,9 +149,10 @@ impl Digests {
         Ok(digests)
     }
 
-    /// The digest if it was computed before.
-    pub(super) fn known(&self, manifest: ManifestId) -> Result<Option<BranchDigest>> {
-        Ok(self.computed.known(manifest)?.map(BranchDigest::new))
+    /// The digest if the store keeps it: what only this process has computed, or has told a moment ago, others that
+    /// serve the store do not know.
+    pub(super) fn kept(&self, manifest: ManifestId) -> Result<Option<BranchDigest>> {
+        Ok(self.computed.kept(manifest)?.map(BranchDigest::new))
     }
 
     /// Has the digest of a branch's new head computed in the background, unless a newer head comes first.
@@ -222,13 +223,6 @@ impl Computed {
         let sha256 = digested.sha256;
         self.last.insert(branch, Arc::new(digested));
         Ok(sha256)
-    }
-
-    fn known(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
-        match self.known.get(&id) {
-            Some(sha256) => Ok(Some(sha256)),
-            None => self.kept(id),
-        }
     }
 
     /// True if the store keeps a state's digest, and its commit id in the index, undamaged.
@@ -337,6 +331,24 @@ mod tests {
         };
         computed.store().commit(batch).unwrap();
         id
+    }
+
+    #[test]
+    fn what_one_has_computed_is_kept_for_all_once_somebody_was_told_it() {
+        let computed = computed();
+        let id = state(&computed, "a.xml");
+        let nodes = Arc::clone(&computed.nodes);
+        let store = Arc::clone(computed.store());
+        let daemon = || {
+            let writes = Arc::new(BackgroundWrites::start(Arc::clone(&store)));
+            Digests::new(Arc::clone(&nodes), writes)
+        };
+        let [one, other] = [daemon(), daemon()];
+        one.compute(1, id).unwrap();
+        let kept = || [&one, &other].map(|daemon| daemon.kept(id).unwrap());
+        assert_eq!(kept(), [None, None]);
+        let told = one.publish_ids(1, &[(1, id)]).unwrap();
+        assert_eq!(kept(), [Some(told[0]), Some(told[0])]);
     }
 
     #[test]

@@ -181,9 +181,10 @@ impl Revision {
         shared.digests.compute(self.branch, self.manifest)
     }
 
-    /// The branch digest if it was computed before.
-    pub fn known_digest(&self) -> Result<Option<BranchDigest>> {
-        self.project.projects.shared.digests.known(self.manifest)
+    /// The branch digest if the store keeps it: the same for all who serve the store. Some 0.2 s after it was
+    /// first told, it does.
+    pub fn kept_digest(&self) -> Result<Option<BranchDigest>> {
+        self.project.projects.shared.digests.kept(self.manifest)
     }
 
     /// The file at a path.

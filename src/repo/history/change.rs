@@ -73,8 +73,12 @@ impl Change {
         self.after.place() == Some(self.snapshot.version.number() + 1)
     }
 
-    /// What is known without a look into the trees: a save or a deletion with a path changed one file.
-    fn told_counts(&self) -> Option<ChangeCounts> {
+    /// How many files it changed, where that is known without a look into the trees: a save or a deletion with a path
+    /// changed one.
+    pub fn told_counts(&self) -> Option<ChangeCounts> {
+        if !self.is_whole() {
+            return None;
+        }
         let (before, after) = (&self.snapshot.revision, &self.after);
         let none = ChangeCounts::default();
         if before.manifest() == after.manifest() {

@@ -17,7 +17,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::object::node::Totals;
 use crate::object::record::ParentRecord;
-use crate::repo::{Branch, Error, Missing, Operation, Project, Result, Revision};
+use crate::repo::{Branch, BranchDigest, Error, Missing, Operation, Project, Result, Revision};
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
 const READ_AT_ONCE_MAX: usize = 256;
@@ -276,16 +276,18 @@ impl Project {
         first.unwrap_or(Err(Error::missing(Missing::Revision)))
     }
 
-    /// Computes the digests of these states where they are not known, and enters their commit ids in
-    /// the project's index with one commit.
-    pub fn publish_ids<'a>(&self, states: impl IntoIterator<Item = &'a Revision>) -> Result<()> {
+    /// The digests of these states, computed where they are not known. Their commit ids are entered in the project's
+    /// index with one commit, which is made first.
+    pub fn publish_ids<'a>(
+        &self,
+        states: impl IntoIterator<Item = &'a Revision>,
+    ) -> Result<Vec<BranchDigest>> {
         let states: Vec<_> = states
             .into_iter()
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
         let digests = &self.projects.shared.digests;
-        digests.publish_ids(self.number(), &states)?;
-        Ok(())
+        digests.publish_ids(self.number(), &states)
     }
 
     /// Opens a state again that was opened before, by what [`Revision::branch_number`] and

@@ -203,10 +203,10 @@ impl Project {
             return Err(Error::missing(Missing::Revision));
         };
         let head = at.head();
-        // Whoever was told its id had it computed.
+        // Whoever was told its id had it kept.
         if head.manifest() != manifest
-            && let Some(known) = head.known_digest()?
-            && known.commit_id() == id
+            && let Some(kept) = head.kept_digest()?
+            && kept.commit_id() == id
         {
             manifest = head.manifest();
         }

@@ -129,3 +129,29 @@ fn saves_of_one_branch_through_both_at_once_are_all_kept() {
     }
     assert_eq!(two.project.short_id("main"), there.short_id("main"));
 }
+
+#[test]
+fn the_whole_history_is_the_same_at_both() {
+    let two = Two::set();
+    let there = two.project.seen_by(&at(&two.other, &two.project.user));
+    let whole = |project: &Project| {
+        let target = project.on("main", "/history");
+        project.user.get(&target).expect_status(200).json()
+    };
+    for number in 0..10 {
+        two.project.save("main", "a.xml", number.to_string());
+        // A commit id that a save has told is kept a moment later, for both.
+        loop {
+            let (before, at_other) = (whole(&two.project), whole(&there));
+            if before == whole(&two.project) {
+                assert_eq!(at_other, before);
+                break;
+            }
+        }
+    }
+    let page = two.project.on("main", "/history?limit=100");
+    let page = two.project.user.get(&page).expect_status(200).json();
+    assert_eq!(whole(&there), page);
+    assert_eq!(whole(&two.project), page);
+    assert!(page[0]["commit_id"].is_string(), "{page}");
+}

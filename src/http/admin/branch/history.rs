@@ -15,7 +15,7 @@ use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
-use crate::repo::{Branch, Change, ChangeCounts, ChangesPage};
+use crate::repo::{Branch, BranchDigest, Change, ChangeCounts, ChangesPage, Revision};
 
 /// A snapshot. `operation`, `path`, `message` and `changed` tell of the change that replaced the state it
 /// holds.
@@ -43,35 +43,11 @@ struct ChangedJson {
     deleted: u64,
 }
 
-/// What is computed of entries that is not known.
-#[derive(Clone, Copy, Debug)]
-struct Computing {
-    digests: bool,
-    /// Until when changed files are counted; `None` for never.
-    counts: Option<Instant>,
-}
-
-impl Computing {
-    const NOTHING: Self = Self {
-        digests: false,
-        counts: None,
-    };
-}
-
 impl SnapshotJson {
-    fn new(change: Change, computing: Computing) -> Result<Self, Error> {
-        let counts = match computing.counts {
-            Some(until) if Instant::now() < until => change.counts()?,
-            _ => change.known_counts(),
-        };
+    fn new(change: Change, digest: Option<&BranchDigest>, counts: Option<ChangeCounts>) -> Self {
         let snapshot = change.snapshot;
-        let digest = if computing.digests {
-            Some(snapshot.revision.digest()?)
-        } else {
-            snapshot.revision.known_digest()?
-        };
         let totals = snapshot.revision.totals();
-        Ok(Self {
+        Self {
             version: snapshot.version,
             created_at: snapshot.created_at.to_string(),
             created_by: snapshot.created_by,
@@ -83,7 +59,14 @@ impl SnapshotJson {
             short_id: digest.map(|digest| digest.short_id().to_owned()),
             files: totals.files,
             bytes: totals.bytes,
-        })
+        }
+    }
+
+    /// With what can be told without a look into the trees, by any daemon.
+    fn as_kept(change: Change) -> Result<Self, Error> {
+        let counts = change.told_counts();
+        let digest = change.snapshot.revision.kept_digest()?;
+        Ok(Self::new(change, digest.as_ref(), counts))
     }
 }
 
@@ -101,8 +84,9 @@ impl From<ChangeCounts> for ChangedJson {
 /// whose change touched what lies there. What follows a page is named by its `Link`.
 ///
 /// # Limits
-/// More than [`HISTORY_WHOLE_MAX`] without a page are made while they are sent. Of a page changed files are
-/// counted for 200 ms. With `path` as [`Branch::changes_of`].
+/// More than [`HISTORY_WHOLE_MAX`] without a page are made while they are sent. What a page computes of digests is
+/// kept by one commit, which is waited for; changed files are counted for 200 ms. With `path` as
+/// [`Branch::changes_of`].
 pub(super) fn list(
     context: &RequestContext,
     caller: &Caller,
@@ -129,19 +113,43 @@ pub(super) fn list(
             next: None,
         },
     };
-    let computing = Computing {
+    let shown = if paged {
         // States that lie far apart have no digest in common to go on from.
-        digests: paged && path.is_none(),
-        counts: paged.then(|| Instant::now() + Duration::from_millis(CHANGES_COUNTED_MS_MAX)),
+        computed(&branch, found.changes, path.is_none())?
+    } else {
+        let kept = found.changes.into_iter().map(SnapshotJson::as_kept);
+        kept.collect::<Result<_, _>>()?
     };
-    let shown: Vec<_> = found
-        .changes
-        .into_iter()
-        .map(|change| SnapshotJson::new(change, computing))
-        .collect::<Result<_, _>>()?;
     let next = found.next.map(|version| version.to_string());
     let next = next.as_deref().map(|before| ("before", before));
     json::page(context, &shown, next)
+}
+
+/// Entries of a page: changed files are counted, digests computed or as they are kept.
+fn computed(
+    branch: &Branch,
+    changes: Vec<Change>,
+    digests: bool,
+) -> Result<Vec<SnapshotJson>, Error> {
+    let states = changes.iter().map(|change| &change.snapshot.revision);
+    let digests: Vec<_> = if digests {
+        let digests = branch.project().publish_ids(states)?;
+        digests.into_iter().map(Some).collect()
+    } else {
+        states
+            .map(Revision::kept_digest)
+            .collect::<Result<_, _>>()?
+    };
+    let counted_until = Instant::now() + Duration::from_millis(CHANGES_COUNTED_MS_MAX);
+    let entry = |(change, digest): (Change, Option<BranchDigest>)| {
+        let counts = if Instant::now() < counted_until {
+            change.counts()?
+        } else {
+            change.known_counts()
+        };
+        Ok(SnapshotJson::new(change, digest.as_ref(), counts))
+    };
+    changes.into_iter().zip(digests).map(entry).collect()
 }
 
 /// A long history from its newest snapshot to its first.
@@ -175,7 +183,7 @@ impl Parts for WholeHistory {
             if place > 0 {
                 text.push(b',');
             }
-            let shown = SnapshotJson::new(change, Computing::NOTHING).map_err(io::Error::other)?;
+            let shown = SnapshotJson::as_kept(change).map_err(io::Error::other)?;
             serde_json::to_writer(&mut text, &shown)?;
         }
         Ok(Some(text).filter(|text| !text.is_empty()))

@@ -26,13 +26,13 @@ impl StateJson {
     }
 }
 
-/// The digest of the state after a change, but of a large branch only if it is known already, and of none that cannot be
-/// read now: the change is made all the same.
+/// The digest of the state after a change, but of a large branch only if the store keeps it already, and of none that
+/// cannot be read now: the change is made all the same.
 pub(super) fn told_digest(revision: &Revision) -> Option<BranchDigest> {
     if revision.totals().files <= TOLD_COMMIT_FILES_MAX {
         digest_after_change(revision)
     } else {
-        known(revision.known_digest()).flatten()
+        known(revision.kept_digest()).flatten()
     }
 }
 
