@@ -382,6 +382,9 @@ pub const LONG_LISTS_AT_ONCE_MAX: u64 = 4;
 pub const LONG_LIST_WAIT_S_MAX: u64 = 5;
 /// Bytes of a list, as they are told before it is made, up to which it is none of these.
 pub const SHORT_LIST_BYTES_MAX: usize = 512 << 10;
+/// Least bytes a second that a client takes of an answer which keeps its place among the long requests until it is
+/// sent, where another request finds none.
+pub const LONG_ANSWER_BYTES_S_MIN: u64 = 8 << 10;
 /// Shards of the semaphores by which requests wait for threads: who asks waits in one of them.
 pub const FAIR_SHARDS: usize = 64;
 /// Who asks has so many quarters of the threads at most. Not fewer: a company may have one account for all its clients.

@@ -80,7 +80,7 @@ impl Service {
             answers: AnswerMemory::new(),
             hosts: Hosts::new(&settings),
             unknown_proxies: UnknownProxies::default(),
-            long: LongRequests::new(&settings.limits),
+            long: LongRequests::new(&settings.limits, Arc::clone(&clock)),
             logins: Logins::new(&settings.limits),
             waiting: WaitingRequests::new(&settings.limits, &tallies),
             subscriptions: Arc::default(),

@@ -19,3 +19,5 @@ mod limited;
 mod lists;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod slow_readers;

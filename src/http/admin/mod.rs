@@ -81,7 +81,8 @@ pub(in crate::http) async fn respond(
 async fn long_place(context: &RequestContext) -> Result<LongPermit, Error> {
     let service = &context.service;
     let caller = service.threads.look(|| context.caller()).await?;
-    service.long.enter(caller.account(), None)
+    let long = &service.long;
+    long.enter(caller.account(), None, &context.connection)
 }
 
 /// True for what may search or compare for seconds.

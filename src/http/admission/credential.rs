@@ -89,6 +89,21 @@ impl CredentialQuota {
             _of_tokens: of_tokens,
         })
     }
+
+    /// True if a credential could take 1 once this other one, which is not itself, has given 1 back.
+    pub(in crate::http) fn has_room_after(
+        &self,
+        other: Credential,
+        credential: Credential,
+    ) -> bool {
+        let of_account = other.is_token().then_some(other.account);
+        other != credential
+            && self.of_all.has_room_after(Some(other), credential)
+            && (!credential.is_token()
+                || self
+                    .of_tokens
+                    .has_room_after(of_account, credential.account))
+    }
 }
 
 #[cfg(test)]

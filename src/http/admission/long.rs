@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::credential::{Credential, CredentialQuota, CredentialShare};
+use super::credential::{Credential, CredentialQuota};
+use super::held_places::{HeldPlace, HeldPlaces};
 use super::quota::Full;
 use super::{permit, places};
 use crate::access::Account;
+use crate::base::clock::Clock;
 use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
+use crate::http::wire::connection_state::ConnectionState;
 
 /// Room for such requests.
 #[derive(Debug)]
 pub(in crate::http) struct LongRequests {
-    room: CredentialQuota,
+    room: Arc<HeldPlaces>,
     turns: Turns,
 }
 
@@ -25,7 +28,7 @@ pub(in crate::http) struct LongRequests {
 pub(in crate::http) struct LongPermit {
     turns: Turns,
     is_of_token: bool,
-    _share: CredentialShare,
+    place: HeldPlace,
 }
 
 /// Who runs: first come, first served, but tokens wait among themselves until one of them is next. So a
@@ -44,12 +47,15 @@ pub(in crate::http) struct Turn {
 }
 
 impl LongRequests {
-    /// Nobody has asked yet.
-    pub(in crate::http) fn new(limits: &Limits) -> Self {
+    /// Nobody has asked yet. The clock tells which clients are slow.
+    pub(in crate::http) fn new(limits: &Limits, clock: Arc<dyn Clock>) -> Self {
         let at_once = limits.long_at_once_max;
         let room = at_once.saturating_add(limits.long_waiting_max);
         Self {
-            room: CredentialQuota::new(room, limits.long_credential_max),
+            room: HeldPlaces::new(
+                CredentialQuota::new(room, limits.long_credential_max),
+                clock,
+            ),
             turns: Turns {
                 running: Arc::new(places(at_once)),
                 of_tokens: Arc::new(places(at_once)),
@@ -57,7 +63,8 @@ impl LongRequests {
         }
     }
 
-    /// Takes a place in the room, which is kept until all of the answer is sent where that is made meanwhile.
+    /// Takes a place in the room for a request that came over this connection. It is kept until all of the answer is
+    /// sent where that is made meanwhile, or, as [`HeldPlaces::enter`] says, the client is too slow for others.
     ///
     /// # Errors
     /// [`Error::TooMany`] for a credential that has its part already, or a token whose account's tokens have
@@ -69,16 +76,21 @@ impl LongRequests {
         &self,
         account: &Account,
         token: Option<u64>,
+        connection: &Arc<ConnectionState>,
     ) -> Result<LongPermit, Error> {
         let too_many = "too many long requests at once";
-        let place = self.place(Credential::new(account, token));
+        let place = self.place(Credential::new(account, token), connection);
         place.map_err(|full| full.refused(account.name(), too_many, too_many, 1))
     }
 
     /// Takes a place for a credential.
-    pub(in crate::http) fn place(&self, credential: Credential) -> Result<LongPermit, Full> {
+    pub(in crate::http) fn place(
+        &self,
+        credential: Credential,
+        connection: &Arc<ConnectionState>,
+    ) -> Result<LongPermit, Full> {
         Ok(LongPermit {
-            _share: self.room.take(credential, 1)?,
+            place: self.room.enter(credential, connection)?,
             turns: self.turns.clone(),
             is_of_token: credential.is_token(),
         })
@@ -86,6 +98,11 @@ impl LongRequests {
 }
 
 impl LongPermit {
+    /// The place, which tells how fast the client takes the answer.
+    pub(in crate::http) fn place(&self) -> &HeldPlace {
+        &self.place
+    }
+
     /// Waits without a thread until it is this one's turn.
     pub(in crate::http) fn turn(&self) -> impl Future<Output = Turn> + use<> {
         let Turns { running, of_tokens } = self.turns.clone();
@@ -115,16 +132,19 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::base::clock::SystemClock;
     use crate::http::admission::credential::tests::{session, token};
 
     #[test]
     fn a_person_waits_for_those_that_run_and_for_no_crowd() {
-        let requests = LongRequests::new(&Limits {
+        let limits = Limits {
             long_at_once_max: 1,
             long_waiting_max: 9,
             ..Limits::default()
-        });
-        let turn = |credential| Box::pin(requests.place(credential).unwrap().turn());
+        };
+        let requests = LongRequests::new(&limits, Arc::new(SystemClock));
+        let place = |credential| requests.place(credential, &Arc::default()).unwrap();
+        let turn = |credential| Box::pin(place(credential).turn());
         let first = turn(token(1, 1)).now_or_never().unwrap();
         let [mut second, mut third] = [2, 3].map(|number| turn(token(1, number)));
         assert!(second.as_mut().now_or_never().is_none());

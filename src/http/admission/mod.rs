@@ -13,6 +13,7 @@ pub(in crate::http) mod bodies;
 pub(in crate::http) mod credential;
 pub(in crate::http) mod failures;
 pub(in crate::http) mod fair_semaphore;
+pub(in crate::http) mod held_places;
 pub(in crate::http) mod hosts;
 pub(in crate::http) mod logins;
 pub(in crate::http) mod long;

@@ -51,6 +51,15 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         Ok(share)
     }
 
+    /// True if a holder could take 1 once this other one has given 1 back; of `None` nothing is given back.
+    pub(in crate::http) fn has_room_after(&self, other: Option<H>, holder: H) -> bool {
+        match self.grown(&self.taken(), holder, 1) {
+            Ok(_) => true,
+            Err(Full::Holder) => other == Some(holder),
+            Err(Full::All) => other.is_some(),
+        }
+    }
+
     /// A share of nothing, which may grow.
     pub(in crate::http) fn empty_share(self: &Arc<Self>, holder: H) -> Share<H> {
         Share {

@@ -151,7 +151,8 @@ impl Authorized {
     ) -> Result<Reply, Error> {
         let place = || {
             let token = Some(self.holder.number());
-            context.service.long.enter(self.holder.owner(), token)
+            let long = &context.service.long;
+            long.enter(self.holder.owner(), token, &context.connection)
         };
         if let Some(reply) = found {
             // A large file as JSON.

@@ -107,11 +107,22 @@ impl ChunkStream {
         self.pieces.is_none() && self.making.is_none() && self.first.is_none()
     }
 
-    /// The next piece, `None` at the end.
+    /// The next piece, `None` at the end. hyper asks for one when the system has taken the one before it for the client.
     pub(in crate::http) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(place) = &self.place {
+            place.place().taken();
+        }
+        let piece = ready!(self.poll_made(cx));
+        if let (Some(place), Some(Ok(bytes))) = (&self.place, &piece) {
+            place.place().given(bytes.len());
+        }
+        Poll::Ready(piece)
+    }
+
+    fn poll_made(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if let Some(first) = self.first.take() {
             let left = self.left;
             self.left = left.map(|left| left.saturating_sub(first.len() as u64));
@@ -195,6 +206,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::base::clock::SystemClock;
     use crate::http::admission::credential::tests::token;
     use crate::http::admission::long::LongRequests;
     use crate::http::settings::Limits;
@@ -209,15 +221,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_has_left_leaves_nothing_that_waits_for_its_turn() {
-        let requests = LongRequests::new(&Limits {
+        let limits = Limits {
             long_at_once_max: 1,
             long_waiting_max: 9,
             ..Limits::default()
-        });
-        let _running = requests.place(token(1, 1)).unwrap().turn().await;
+        };
+        let requests = LongRequests::new(&limits, Arc::new(SystemClock));
+        let place = |number| requests.place(token(1, number), &Arc::default()).unwrap();
+        let _running = place(1).turn().await;
         let held = Arc::new(());
         let mut stream = ChunkStream::new(Endless(Arc::clone(&held)), None);
-        stream.take_turns(requests.place(token(1, 2)).unwrap());
+        stream.take_turns(place(2));
         let piece = poll_fn(|cx| stream.poll_piece(cx)).now_or_never();
         assert!(piece.is_none(), "it is not its turn");
         tokio::task::yield_now().await;

@@ -107,6 +107,9 @@ pub(in crate::http) async fn serve<S>(
         tokio::select! {
             biased;
             end = poll_fn(|cx| loop {
+                if state.poll_given_up(cx).is_ready() {
+                    return Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut).into()));
+                }
                 let end = connection.poll_without_shutdown(cx).map_err(Error::from);
                 if end.is_ready() {
                     return end;
@@ -135,7 +138,7 @@ pub(in crate::http) async fn serve<S>(
     };
     if let Err(error) = end {
         tracing::debug!(%error, "connection ended");
-        if state.ends_answers() && cuts_an_answer(&error) {
+        if state.is_given_up() || state.ends_answers() && cuts_an_answer(&error) {
             client.break_off();
             return;
         }

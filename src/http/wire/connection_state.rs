@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use hyper::Version;
 use tokio::sync::Notify;
 
@@ -25,6 +26,10 @@ pub(in crate::http) struct ConnectionState {
     room_wanted: AtomicBool,
     /// True once there is, for one who wants to know.
     room_found: AtomicBool,
+    /// True once the client takes too little of an answer whose place another request needs.
+    given_up: AtomicBool,
+    /// The connection, which ends then.
+    ends: AtomicWaker,
     /// Requests that were answered.
     answered: AtomicU64,
     /// How long the request was held, in nanoseconds.
@@ -108,6 +113,27 @@ impl ConnectionState {
     pub(super) fn find_room(&self) {
         self.room_wanted.store(false, Ordering::Release);
         self.room_found.store(true, Ordering::Release);
+    }
+
+    /// Has the connection ended: its client takes too little of an answer whose place another request needs.
+    pub(in crate::http) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Release);
+        self.ends.wake();
+    }
+
+    /// Ready once the client is given up.
+    pub(super) fn poll_given_up(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.ends.register(cx.waker());
+        if self.is_given_up() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// True once the client is given up.
+    pub(in crate::http) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
     }
 
     fn is_over(&self) -> bool {
