@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::{JoinError, JoinHandle, yield_now};
 use tokio::time::timeout;
 
 use super::admission::fair_semaphore::{Asker, FairPermit, FairSemaphore};
@@ -189,7 +189,12 @@ impl Threads {
             Ok(place) => place,
             Err(_) => self.in_time(borrowed_permit(&self.lookers)).await?,
         };
-        work()
+        let found = work();
+        if found.is_err() {
+            // Whoever shows what memory does not know has read the store for it.
+            give_thread_back().await;
+        }
+        found
     }
 
     /// Waits, with the thread that this request has, for a place among those that make a long list.
@@ -219,6 +224,12 @@ impl Threads {
     async fn in_time<T>(&self, place: impl Future<Output = T>) -> Result<T, Error> {
         within(self.longest_wait, place).await
     }
+}
+
+/// Gives back the thread that a request has to itself once it has blocked: it would have it until it waits for
+/// something, while the next one that blocks takes another.
+pub(in crate::http) async fn give_thread_back() {
+    yield_now().await;
 }
 
 async fn within<T>(longest: Duration, place: impl Future<Output = T>) -> Result<T, Error> {

@@ -1,7 +1,6 @@
 //! What batches and checks of contents take that are small on their way.
 
 use std::io::Cursor;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
@@ -10,13 +9,11 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::client::{Client, segment};
 use crate::daemon::{PROJECT, file, on_branch};
-use crate::limited::{alone, assert_within, start, threads, with_project};
+use crate::limited::{alone, assert_within, with_project};
 
 /// Whoever finds no place is soon told.
 const HASTY: [&str; 2] = ["--thread-wait-s-max", "1"];
 const FILES: usize = 9_999;
-/// Those of the network, those that look something up, and some more.
-const THREADS_MAX: usize = 100;
 
 /// Sends so many batches of one account at once, each by this type and body.
 fn send_all(admin: &Client, count: usize, kind: &str, body: &(impl Fn(usize) -> Vec<u8> + Sync)) {
@@ -86,44 +83,4 @@ fn yaml_that_is_nested_or_in_brackets_without_end() {
         assert_eq!(refused.unwrap().status, 400, "{entry}");
     }
     assert_within(&daemon);
-}
-
-#[test]
-fn crowds_that_ask_for_what_is_in_memory_take_no_threads() {
-    let _alone = alone();
-    let daemon = start(&[]);
-    let mut first = daemon.admin().another();
-    first.credential.clear();
-    let document = "/site-builder/api/openapi.json";
-    let tag = first.get(document).header("etag").unwrap().to_owned();
-    let wrong = json!({ "username": "admin", "password": "not this one" });
-    while first.post("/user/login", &wrong).status != 429 {}
-    let has_ended = AtomicBool::new(false);
-    let most = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !has_ended.load(Ordering::Relaxed) {
-                most.fetch_max(threads(&daemon), Ordering::Relaxed);
-                thread::yield_now();
-            }
-        });
-        let crowd = (0..200).map(|_| {
-            let (mut client, wrong) = (first.another(), &wrong);
-            client.credential = format!("If-None-Match: {tag}\r\n");
-            scope.spawn(move || {
-                for _ in 0..30 {
-                    assert_eq!(client.get(document).status, 304);
-                    assert_eq!(client.get("/readyz").status, 200);
-                    assert_eq!(client.post("/user/login", wrong).status, 429);
-                }
-            })
-        });
-        let crowd: Vec<_> = crowd.collect();
-        for client in crowd {
-            client.join().unwrap();
-        }
-        has_ended.store(true, Ordering::Relaxed);
-    });
-    let most = most.into_inner();
-    assert!(most < THREADS_MAX, "{most} threads");
 }

@@ -8,6 +8,8 @@ mod batches;
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod client;
 #[cfg(test)]
+mod crowds;
+#[cfg(test)]
 #[path = "../service/daemon.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod daemon;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
 
 use super::admission::borrowed_permit;
+use super::blocking::give_thread_back;
 use crate::access::{Gate, LargeBodies, Writes};
 use crate::base::clock::told_of_skew;
 use crate::base::may_block;
@@ -69,7 +70,9 @@ impl Health {
     /// thread meanwhile.
     pub(in crate::http) async fn look_in_turn(&self, gate: &Gate) -> State {
         let _turn = borrowed_permit(&self.turns).await;
-        may_block(|| self.look(gate))
+        let state = may_block(|| self.look(gate));
+        give_thread_back().await;
+        state
     }
 
     fn is_low(&self, free_bytes: Option<u64>) -> bool {

@@ -63,8 +63,15 @@ pub(in crate::http) async fn respond(
             .await
         }
         Route::Logout => {
-            let asker = context.found_asker(true).await?;
-            threads.run(asker, || logout(&context)).await
+            let logout = || logout(&context);
+            match context.found_asker(true).await {
+                Ok(asker) => threads.run(asker, logout).await,
+                // It has ended already, which takes no thread to find.
+                Err(error) if error.status() == StatusCode::UNAUTHORIZED => {
+                    threads.look(logout).await
+                }
+                Err(error) => Err(error),
+            }
         }
         Route::Session => {
             body.refuse()?;

@@ -100,21 +100,19 @@ impl RequestContext {
         drop(self.who.set(who));
     }
 
-    /// Who sent the request, as places are given out, looked up where nobody has yet. A watched request is no use of
-    /// the session.
+    /// Who is logged in, as places are given out, looked up where nobody has yet. A watched request is no use of the
+    /// session. Who is nobody needs no place to be told so, and takes no thread that others wait for.
     ///
     /// # Errors
-    /// [`Error::Overloaded`].
+    /// As [`RequestContext::caller`]; [`Error::Overloaded`].
     pub(in crate::http) async fn found_asker(&self, is_watched: bool) -> Result<Asker, Error> {
         if self.who.get().is_none() {
             let look = || {
-                // That it is nobody is told by what was asked for.
-                let _found = if is_watched {
+                if is_watched {
                     self.watcher()
                 } else {
                     self.caller()
-                };
-                Ok(())
+                }
             };
             self.service.threads.look(look).await?;
         }

@@ -68,8 +68,9 @@ impl Source for OneBranch {
             let shown = shape::of(context, &caller, &branch)?;
             Ok::<_, Error>((seen, id, events::json(&shown), subscription))
         };
+        let asker = context.found_asker(true).await?;
         let threads = &context.service.threads;
-        let (seen, id, shown, subscription) = threads.run(context.asker(), look).await?;
+        let (seen, id, shown, subscription) = threads.run(asker, look).await?;
         self.seen = Some(seen);
         self.id = id;
         if shown == self.told {

@@ -40,7 +40,8 @@ pub(in crate::http::admin) async fn respond(
             let subscription = joins.then(|| join(context, &caller, at)).transpose()?;
             Ok((item::show(context, &caller, at)?, subscription))
         };
-        threads.run(context.asker(), look).await
+        let asker = context.found_asker(true).await?;
+        threads.run(asker, look).await
     })
     .await
 }

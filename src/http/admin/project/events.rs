@@ -61,8 +61,9 @@ struct Changes {
 impl Source for AllBranches {
     async fn look(&mut self) -> Result<(String, Subscription), Error> {
         let context = Arc::clone(&self.context);
+        let asker = context.found_asker(true).await?;
         let threads = &context.service.threads;
-        threads.run(context.asker(), || self.look_now()).await
+        threads.run(asker, || self.look_now()).await
     }
 
     fn is_unchanged(&self) -> Result<bool, Error> {
