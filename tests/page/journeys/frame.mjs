@@ -257,7 +257,9 @@ export default [
           if (!document.dispatchEvent(event)) globalThis.heard.push(name);
         }
         const menu = document.querySelector(".menu .items");
-        if (menu?.contains(document.activeElement)) globalThis.heard.push("menu");
+        if (!menu || globalThis.menu) return;
+        globalThis.menu = menu;
+        if (menu.contains(document.activeElement)) globalThis.heard.push("menu");
       });
       observer.observe(document, { childList: true, subtree: true });
     });

@@ -117,12 +117,17 @@ async function outside(person, { root = false }, name) {
   await soon(() => controls(page, SCREEN), []);
 }
 
+let made = null;
+/** Makes the projects, once for all journeys. */
+const makeProjects = (admin) => {
+  made ??= Promise.all(["kin/shop", "public/kin"].map((name) => newProject(admin, name, { "a.txt": "a\n" }, { "a.txt": "b\n" })));
+  return made;
+};
+
 export default roles.map((one) => [`each control that ${one.role} is shown`, async (world) => {
   const { role } = one;
   const name = `in-${role.replace("EDITOR__", "").toLowerCase().replace("__", "-")}`;
-  if (one === roles[0]) {
-    for (const project of ["kin/shop", "public/kin"]) await newProject(world.admin, project, { "a.txt": "a\n" }, { "a.txt": "b\n" });
-  }
+  await makeProjects(world.admin);
   await world.admin.json("POST", "/site-builder/api/accounts", { name, password: PASSWORD, roles: [`ROLE_SITEBUILDER_${role}`] });
   const person = await world.somebody();
   // What is not theirs is refused.

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { countDrafts } from "../../../shared/drafts/places.ts";
 import { Icon } from "../../../shared/icons.tsx";
 import { useLoaded } from "../../../shared/load.ts";
@@ -22,17 +22,24 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
   // That of what they have seen, and not of what others save while the question is asked.
   const [etag] = useState(() => openedIn(place)?.etag ?? entry.etag);
   const [isTyped] = useState(() => openedIn(place)?.isPrecious() ?? false);
-  // With the commit that it is deleted at: whoever saved before is seen, whoever saves after is in the way.
-  const told = useLoaded([head], async (signal) => {
+  // With the commit that it is deleted at: whoever saved before is seen, whoever saves after is in the way. What comes of
+  // the deletion itself may be heard of before its answer: by then there is nothing left to count.
+  const at = useRef(head);
+  const isSent = useRef(false);
+  if (!isSent.current) at.current = head;
+  const told = useLoaded([at.current], async (signal) => {
+    const commit = at.current;
     const files = folder ? await countFiles(where, path, signal) : { files: 1, more: false };
-    return { ...files, head, drafts: Math.max(isTyped ? 1 : 0, await countDrafts(place)) };
+    return { ...files, commit, drafts: Math.max(isTyped ? 1 : 0, await countDrafts(place)) };
   });
   const known = told.value;
   const name = path.slice(path.lastIndexOf("/") + 1);
   const send = async () => {
-    const at = known?.head ?? head;
-    const { snapshot, commit_id: expect } = await remove(where, { ...entry, etag }, at).catch((error) => {
+    isSent.current = true;
+    const commit = known?.commit ?? head;
+    const { snapshot, commit_id: expect } = await remove(where, { ...entry, etag }, commit).catch((error) => {
       // What there is now is to be seen before another try.
+      isSent.current = false;
       onChanged();
       throw error;
     });
