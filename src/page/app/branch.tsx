@@ -1,5 +1,5 @@
 // A branch: its files, the open one, and the history beside it.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { Loaded } from "../shared/load.ts";
 import { Coming } from "../shared/parts.tsx";
@@ -17,6 +17,7 @@ import { Overview, OverviewThen } from "./branch/overview.tsx";
 import type { RollbackProps } from "./branch/rollback.tsx";
 import { HistoryPane } from "./branch/timeline.tsx";
 import { lazyDialog } from "./frame/lazy.tsx";
+import { lookOf, useLook } from "./parts/entries.ts";
 import { address, go, type Route } from "./route.ts";
 import { type Uploads, useDrop } from "./upload.tsx";
 
@@ -101,9 +102,10 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
   const branch = known.name;
   const head = known.commit.id;
   const may = known.permissions;
-  const [pane, setPane] = useState<Pane>("open");
-  // Whoever goes somewhere wants to see it, be it what is open already.
-  useLayoutEffect(() => setPane("open"), [route]);
+  const [chosen, choose] = useState<{ pane: Pane; route: Route } | null>(null);
+  // Whoever goes somewhere wants to see it, be it what is open already; whoever goes back, what they saw there.
+  const pane = chosen?.route === route ? chosen.pane : (lookOf<Pane>("pane") ?? "open");
+  useLook("pane", () => pane);
   const able = may.write && !at && !change && !gone;
   const drop = useDrop(
     able
@@ -189,7 +191,11 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
         )}
       </main>
       <HistoryPane route={route} head={head} path={path} history={history} onRollback={goBack} />
-      <Tabs pane={pane} setPane={setPane} open={change ?? path?.split("/").at(-1) ?? t("overview")} />
+      <Tabs
+        pane={pane}
+        setPane={(pane) => choose({ pane, route })}
+        open={change ?? path?.split("/").at(-1) ?? t("overview")}
+      />
       {drop.over}
       {sheet}
       {target && may.rollback && (

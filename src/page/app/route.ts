@@ -1,6 +1,7 @@
 // Every state has an address: /site-builder/<screen>/<repo id>?branch=&path=&at=&change=&from=&to=
 // Names have their slashes as they are in the path and in the query: some proxies refuse %2F.
 import { useLayoutEffect, useState } from "preact/hooks";
+import { enterEntry, entryNow, forgetEntry, leaveEntry } from "./parts/entries.ts";
 
 export const BASE = "/site-builder/";
 const screens = ["projects", "files", "compare", "tokens", "accounts", "service", "deleted"] as const;
@@ -98,15 +99,25 @@ export function takeEntry(): boolean {
 export function go(to: { screen: Screen; repo?: string } & Query, how: { replace?: boolean } = {}): void {
   isEntered = false;
   makes = false;
-  history[how.replace ? "replaceState" : "pushState"](null, "", address(to));
+  if (how.replace) {
+    forgetEntry();
+    history.replaceState(entryNow(), "", address(to));
+  } else {
+    const entry = leaveEntry();
+    history.pushState(entry, "", address(to));
+    enterEntry(entry);
+  }
   tell();
 }
 
 /** Makes links within the page go without loading it again. */
 export function followLinks(): void {
-  addEventListener("popstate", () => {
+  enterEntry(history.state);
+  addEventListener("popstate", ({ state }) => {
     isEntered = false;
     makes = false;
+    leaveEntry();
+    enterEntry(state);
     tell();
   });
   addEventListener("click", (event) => {

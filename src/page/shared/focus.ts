@@ -1,7 +1,7 @@
 // Where the keys go once what had them is not there any more: not to nowhere, from where each walk begins anew.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-const isNowhere = (): boolean => !document.activeElement || document.activeElement === document.body;
+export const isNowhere = (): boolean => !document.activeElement || document.activeElement === document.body;
 
 /** Gives the keys to the content of the page, or to what had them before, where nothing has them. */
 export function settleFocus(before?: EventTarget | null): void {

@@ -6,6 +6,7 @@ import { Item, Menu } from "../../shared/menu.tsx";
 import { Behind, Coming } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
+import { lookOf, useLook } from "../parts/entries.ts";
 import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
 import type { Acts } from "./entry/acts.tsx";
@@ -27,7 +28,8 @@ interface FilesProps {
 }
 
 export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: FilesProps) {
-  const [filter, setFilter] = useState("");
+  const [filter, setFilter] = useState(() => lookOf<string>("filter") ?? "");
+  useLook("filter", () => filter);
   const [making, make] = useState(false);
   const tree = useTree(where, path);
   const found = useFilter(where, filter);

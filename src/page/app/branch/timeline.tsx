@@ -1,13 +1,12 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Behind, Coming, Path, Who } from "../../shared/parts.tsx";
 import { ago, day, number, t, time, when, wordsOf } from "../../shared/text.ts";
+import { lookOf, useLook } from "../parts/entries.ts";
 import { address, go, type Route } from "../route.ts";
 import { Edge } from "./edge.tsx";
 import { type Change, doneBy, type HistoryState, nameOf, useFileHistory } from "./history-state.ts";
-
-/** As far back as the row of what is shown is looked for. */
-const SOUGHT_MAX = 1000;
+import { NOW, useRows, useSight } from "./timeline/sight.ts";
 
 interface TimelineProps {
   route: Route;
@@ -37,53 +36,13 @@ function byDay(list: Change[]): [string, Change[]][] {
   return days;
 }
 
-/** Brings the row of what is shown into sight, once, with the changes that came before it where those are not there. */
-function useSight(history: HistoryState, version: string | undefined) {
-  const box = useRef<HTMLDivElement>(null);
-  const seen = useRef<string | undefined>(undefined);
-  const { list, whole, error } = history;
-  useEffect(() => {
-    if (!list || version === seen.current) return;
-    const isFurther = !list.some((one) => one.version === version) && !whole && list.length < SOUGHT_MAX;
-    if (version && isFurther && isOlder(version, list)) {
-      if (!error) void history.older();
-      return;
-    }
-    seen.current = version;
-    if (version) box.current?.querySelector(".current")?.scrollIntoView({ block: "nearest" });
-  }, [version, list, whole, error]);
-  return box;
-}
-
-/** Numbers are as long as they need to be, four digits at least. */
-const isOlder = (version: string, list: Change[]): boolean =>
-  Number(version.slice(1)) < Number(list.at(-1)?.version.slice(1));
-
-/** Keys go from row to row; gives the row that Tab comes to. */
-function useRows(version: string | undefined) {
-  const [row, setRow] = useState<string | undefined>(undefined);
-  useEffect(() => setRow(undefined), [version]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const links = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".moment > a")];
-    const at = links.findIndex((link) => link.parentElement?.contains(event.target as Node));
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
-    if (to === undefined || at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    links[Math.max(0, Math.min(links.length - 1, to))]?.focus();
-  };
-  return { row: row ?? version ?? NOW, setRow, onKeyDown };
-}
-
-/** Stands for the branch as it is now. */
-const NOW = "";
-
 function Timeline({ route, history, of, onRollback }: TimelineProps) {
   const { list } = history;
   const shown = route.change ?? route.at;
   const isHere = history.list?.some((one) => one.version === shown);
   // What changed other files is nowhere among those of one.
-  const box = useSight(history, of && !isHere ? undefined : shown);
   const { row, setRow, onKeyDown } = useRows(shown);
+  const box = useSight(history, of && !isHere ? undefined : shown, row);
   if (!list) return <Coming of={history} />;
   // One that is not among them is not there to come to.
   const stop = list.some((one) => one.version === row) ? row : NOW;
@@ -252,7 +211,8 @@ interface HistoryPaneProps extends TimelineProps {
 export function HistoryPane({ route, head, path, history, onRollback }: HistoryPaneProps) {
   const { repo } = route;
   const branch = route.branch!;
-  const [alone, setAlone] = useState(false);
+  const [alone, setAlone] = useState(() => lookOf<boolean>("alone") ?? false);
+  useLook("alone", () => alone);
   const of = alone ? path : undefined;
   const ofFile = useFileHistory(repo, branch, head, of);
   // What is looked at, or the last change.

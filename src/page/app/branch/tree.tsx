@@ -1,8 +1,10 @@
 // The files of a state. Only the rows in sight are in the document, so that a folder of 100,000 entries scrolls
 // as one of ten does.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isNowhere } from "../../shared/focus.ts";
 import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
+import { entryNow, lookOf, useLook } from "../parts/entries.ts";
 import type { Act, Acts } from "./entry/acts.tsx";
 import { Line, RowMenu } from "./tree/line.tsx";
 import type { Row } from "./tree/state.ts";
@@ -11,6 +13,15 @@ const ROW_PX = 1.625 * REM_PX;
 const MORE_ROWS = 8;
 /** Letters that come within this time belong to one word. */
 const WORD_MS = 700;
+
+/** How it looked when it was left. */
+interface Look {
+  top: number;
+  /** The row that the keys come to. */
+  row: string | undefined;
+  /** It had them. */
+  held: boolean;
+}
 
 interface TreeProps {
   rows: Row[];
@@ -62,6 +73,34 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps
     if (bottom > node.scrollTop + node.clientHeight) node.scrollTop = bottom - node.clientHeight;
   };
   const revealed = useRef<string | undefined>(undefined);
+  const entry = entryNow();
+  const look = useRef<Look | undefined>(undefined);
+  useLook<Look>("tree", () => ({
+    top,
+    row: wanted,
+    held: box.current!.contains(document.activeElement),
+  }));
+  useLayoutEffect(() => {
+    look.current = lookOf("tree");
+  }, [entry]);
+  useLayoutEffect(() => {
+    const was = look.current;
+    const node = box.current!;
+    if (!was) return;
+    // Where it is not shown, a browser keeps what it was scrolled to.
+    if (node.clientHeight === 0) {
+      look.current = undefined;
+      return;
+    }
+    revealed.current = current;
+    node.scrollTop = was.top;
+    setTop(node.scrollTop);
+    // Folders that were open there are read again.
+    if (rows.some((row) => row.open && row.count === undefined && !row.failed)) return;
+    look.current = undefined;
+    setFocus(was.row ?? null);
+    if (was.held && isNowhere()) setMoves((moves) => moves + 1);
+  }, [entry, rows]);
   useEffect(() => {
     // Once, when its row has come: who scrolls on stays there.
     const index = current === revealed.current ? -1 : rows.findIndex((row) => row.path === current);
@@ -79,7 +118,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps
   };
   // Before the next key: a row that goes while it has the focus takes the keys after it along.
   useLayoutEffect(() => {
-    if (moves > 0) box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
+    if (moves > 0) box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
   }, [moves]);
   // Nor do those after a row that others take away, as its own deletion does.
   const held = useRef<Element | null>(null);

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useBack } from "../../../shared/load.ts";
 import { hasStatus, query, read, type Schemas, statePath } from "../../api.ts";
 import * as calls from "../../calls.ts";
+import { lookOf, useLook } from "../../parts/entries.ts";
 
 export type TreeEntry = Schemas["AdminTreeEntry"];
 
@@ -66,7 +67,8 @@ export interface TreeState {
 export function useTree({ repo, branch, at, head }: StateAt, reveal: string | undefined): TreeState {
   const [folders, setFolders] = useState<Folders>(new Map());
   const [turn, setTurn] = useState(0);
-  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([""]));
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => lookOf("folders") ?? new Set([""]));
+  useLook("folders", () => open);
   const asked = useRef(new AbortController());
   const load = async (path: string) => {
     const { signal } = asked.current;

@@ -1,0 +1,61 @@
+// What a screen looked like in an entry of the browser's history when it was left: on the way back it looks so again. A
+// browser brings back how far a document was scrolled; here the lists in it are. Kept in memory, as long as the page is.
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+/** Of so many entries, those that were left last. */
+const KEPT_MAX = 50;
+
+type Look = Record<string, unknown>;
+
+const looks = new Map<number, Look>();
+const readers = new Map<string, () => unknown>();
+
+let entry = 0;
+// The numbers of a page that was loaded before in this tab are not given again.
+let last = Date.now();
+
+/** The number of the entry that is shown. */
+export const entryNow = (): number => entry;
+
+/** Notes the look of what is left, and gives the number of an entry that comes after it. */
+export function leaveEntry(): number {
+  const look = { ...looks.get(entry) };
+  for (const [name, read] of readers) look[name] = read();
+  looks.delete(entry);
+  looks.set(entry, look);
+  const [oldest] = looks.keys();
+  if (looks.size > KEPT_MAX) looks.delete(oldest!);
+  last += 1;
+  return last;
+}
+
+/** Says which entry is shown from now on, by its state: its number. One that a browser made by itself is given one. */
+export function enterEntry(state: unknown): void {
+  if (typeof state === "number") entry = state;
+  else {
+    last += 1;
+    entry = last;
+    history.replaceState(entry, "");
+  }
+}
+
+/** Forgets the look of the entry that is shown: something else has taken its place. */
+export function forgetEntry(): void {
+  looks.delete(entry);
+}
+
+/** What was noted under a name when the entry that is shown was left; undefined where nobody comes back to it. */
+export const lookOf = <T>(name: string): T | undefined => looks.get(entry)?.[name] as T | undefined;
+
+/** Has something noted under a name whenever an entry is left. */
+export function useLook<T>(name: string, read: () => T): void {
+  const now = useRef(read);
+  now.current = read;
+  useLayoutEffect(() => {
+    const reader = () => now.current();
+    readers.set(name, reader);
+    return () => {
+      if (readers.get(name) === reader) readers.delete(name);
+    };
+  }, []);
+}

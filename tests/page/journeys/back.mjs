@@ -1,0 +1,113 @@
+// Whoever goes back finds the lists where they left them.
+import { same, soon } from "../browser.mjs";
+import { newProject } from "../seed.mjs";
+import { put } from "./editor/steps.mjs";
+
+const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
+const PHONE = { width: 390, height: 844, touch: true };
+
+/** A project with a folder of 250 files. */
+const wide = (world, name) =>
+  newProject(world.admin, name, Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`wide/${nameOf(at)}`, "."])));
+
+/** A project with more changes than a page of the history has. */
+async function long(world, name) {
+  const repo = await newProject(world.admin, name, { "a.txt": "0" });
+  for (let at = 1; at <= 130; at++) await put(world, repo, "a.txt", `${at}`);
+  return repo;
+}
+
+const row = (page, name) => page.getByRole("treeitem", { name });
+const moment = (page, version) => page.locator(".moment", { hasText: version }).locator("a");
+const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
+const top = (list) => list.evaluate((node) => node.scrollTop);
+
+/** Scrolls a list, and waits until that is drawn. */
+const scroll = (list, to) => list.evaluate((node, to) => new Promise((done) => {
+  node.scrollTop = to;
+  requestAnimationFrame(() => requestAnimationFrame(() => done(node.scrollTop)));
+}), to);
+
+const focused = (page) => page.evaluate(() => document.activeElement.innerText.split("\n")[0].trim());
+
+/** Opens the folder, scrolls in it, and opens a file; gives where the tree was scrolled to. */
+async function openFile(page) {
+  await row(page, "wide").click();
+  await row(page, "wide").getByText("250").waitFor();
+  const at = await scroll(page.locator(".tree"), 3000);
+  await row(page, nameOf(120)).click();
+  await heading(page, nameOf(120)).waitFor();
+  await page.locator(".file .cm-content").waitFor();
+  return at;
+}
+
+export default [
+  ["the way back from a file, and from another screen, leads to its row in the tree", async (world) => {
+    const repo = await wide(world, "back/tree");
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const tree = page.locator(".tree");
+    const at = await openFile(page);
+    await page.locator(".file .cm-content").click();
+    await scroll(tree, 0);
+    await page.goBack();
+    await heading(page, repo).waitFor();
+    same(await top(tree), at);
+    await soon(() => focused(page), nameOf(120));
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    await page.goBack();
+    await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
+    same(await row(page, nameOf(120)).getAttribute("tabindex"), "0");
+    // Forward, and to it by its address: that is no way back.
+    await page.getByRole("link", { name: "To the projects" }).click();
+    await page.getByRole("link", { name: repo }).click();
+    await row(page, "wide").waitFor();
+    same(await row(page, "wide").getAttribute("aria-expanded"), "false");
+  }],
+
+  ["the way back from a change, and from a comparison, leads to its row in the history", async (world) => {
+    const repo = await long(world, "back/history");
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const list = page.locator(".timeline");
+    await moment(page, "v0131").waitFor();
+    await page.getByRole("button", { name: "Older changes" }).click();
+    await moment(page, "v0005").waitFor();
+    await moment(page, "v0010").scrollIntoViewIfNeeded();
+    const at = await scroll(list, (await top(list)) - 40);
+    await moment(page, "v0010").click();
+    await page.locator(".change .labels", { hasText: "v0010" }).waitFor();
+    await scroll(list, 0);
+    await page.goBack();
+    await heading(page, repo).waitFor();
+    same(await top(list), at);
+    same(await moment(page, "v0010").evaluate((node) => [node.tabIndex, node === document.activeElement]), [0, true]);
+    await page.getByRole("link", { name: "Compare two states" }).click();
+    await page.locator(".compare").waitFor();
+    await page.goBack();
+    await moment(page, "v0005").waitFor();
+    await soon(() => top(list), at);
+    same(await moment(page, "v0010").evaluate((node) => node.tabIndex), 0);
+  }],
+
+  ["on a telephone the way back leads to the tree and to the history", async (world) => {
+    const repo = await wide(world, "back/phone");
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`, PHONE);
+    const tab = (name) => page.locator(".tabs").getByRole("button", { name, exact: true });
+    await tab("Files").click();
+    const at = await openFile(page);
+    same(await page.locator(".tree").isVisible(), false);
+    await page.goBack();
+    await page.locator(".tree").waitFor();
+    await soon(() => top(page.locator(".tree")), at);
+    await soon(() => focused(page), nameOf(120));
+    await tab("History").click();
+    await moment(page, "v0001").click();
+    await page.locator(".change").waitFor();
+    await page.goBack();
+    await moment(page, "v0001").waitFor();
+    same(await page.locator(".timeline").isVisible(), true);
+    await page.goForward();
+    await page.locator(".change .filehead").waitFor();
+    same(await page.locator(".timeline").isVisible(), false);
+  }],
+];
