@@ -10,8 +10,8 @@ import * as calls from "./calls.ts";
 import { type Command, Finder } from "./finder/finder.tsx";
 import { TopBar } from "./frame/bar.tsx";
 import { useBranchEvents } from "./frame/events.ts";
-import { Help, useFrameKeys } from "./frame/help.tsx";
-import { asScreen, lazy } from "./frame/lazy.tsx";
+import { useFrameKeys } from "./frame/keys.ts";
+import { asScreen, lazy, lazyDialog } from "./frame/lazy.tsx";
 import { useLeave } from "./frame/leave.tsx";
 import { Own, type OwnPart } from "./frame/own.tsx";
 import { Reach, Stale } from "./frame/reach.tsx";
@@ -26,6 +26,11 @@ const CompareScreen = lazy(() => import("./compare.tsx").then((part) => part.Com
 const DeletedScreen = lazy(() => import("./deleted.tsx").then((part) => part.DeletedScreen), asScreen);
 const TokensScreen = lazy(() => import("./tokens.tsx").then((part) => part.TokensScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
+
+const Help = lazyDialog<{ onClose: () => void }>(
+  () => import("./frame/help.tsx").then((part) => part.Help),
+  () => t("keys"),
+);
 
 function title(route: Route): string {
   const { screen } = route;

@@ -1,5 +1,5 @@
-import { accounts as en } from "../../shared/text/parts/accounts.en.ts";
-import { accounts as ru } from "../../shared/text/parts/accounts.ru.ts";
+import { accounts as en } from "../../shared/text/screens/accounts.en.ts";
+import { accounts as ru } from "../../shared/text/screens/accounts.ru.ts";
 import { wordsFrom } from "../../shared/text.ts";
 
 /** The words of the accounts. */

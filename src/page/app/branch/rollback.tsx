@@ -7,13 +7,17 @@ import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Coming } from "../../shared/parts.tsx";
-import { t, when, wordsOf } from "../../shared/text.ts";
+import { rollback as en } from "../../shared/text/parts/rollback.en.ts";
+import { rollback as ru } from "../../shared/text/parts/rollback.ru.ts";
+import { t, when, wordsFrom, wordsOf } from "../../shared/text.ts";
 import { hasStatus } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
 import { Changes } from "./difference/changes.tsx";
 import { Sides } from "./difference.tsx";
 import { type Change, nameOf } from "./history-state.ts";
+
+const say = wordsFrom({ en, ru });
 
 export interface RollbackProps {
   repo: string;
@@ -71,15 +75,15 @@ export function Rollback({
         await calls.rollback(repo, branch, { to: snapshot, path, expect });
         onMoved();
       };
-      const words = { done: t("rollbackUndone"), late: t("rollbackUndoLate") };
-      notify(t("rolled", { version: restored }), expect ? undo(() => takeBack(expect), words) : undefined);
+      const words = { done: say("undone"), late: say("undoLate") };
+      notify(say("rolled", { version: restored }), expect ? undo(() => takeBack(expect), words) : undefined);
     } catch (error) {
       setBusy(false);
       const moved = hasStatus(error, 412);
-      if (isDrawn()) fail(moved ? t("movedOn") : wordsOf(error));
+      if (isDrawn()) fail(moved ? say("movedOn") : wordsOf(error));
       else {
-        const why = moved ? t("rollbackUndoLate") : wordsOf(error);
-        complain(t("rollbackFailed", { what: nameOf(change), why }));
+        const why = moved ? say("undoLate") : wordsOf(error);
+        complain(say("failed", { what: nameOf(change), why }));
       }
       if (moved) onMoved();
     }
@@ -88,7 +92,7 @@ export function Rollback({
     <Dialog
       wide
       title={t("rollbackTitle", { when: when(change.created_at) })}
-      lead={t("rollbackLead", {
+      lead={say("lead", {
         version: change.version,
         who: change.created_by,
         what: nameOf(change),
@@ -106,7 +110,7 @@ export function Rollback({
                   checked={alone}
                   onChange={(event) => setAlone(event.currentTarget.checked)}
                 />
-                {t("onlyFile", { path: file })}
+                {say("onlyFile", { path: file })}
               </label>
             )}
           </span>
@@ -121,7 +125,7 @@ export function Rollback({
             onClick={run}
           >
             {busy ? <span class="busy" /> : <Icon of="back" />}
-            {list ? t("rollbackDo", { n: list.length }) : "…"}
+            {list ? say("rollBack", { n: list.length }) : "…"}
           </button>
         </>
       }
@@ -134,7 +138,7 @@ export function Rollback({
           <Coming of={preview} />
         )
       ) : list.length === 0 ? (
-        <p class="hint">{t("rollbackNone")}</p>
+        <p class="hint">{say("nothing")}</p>
       ) : (
         <div class="split">
           <Changes list={list} current={entry?.path} as="undone" onChoose={choose} />

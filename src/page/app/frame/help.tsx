@@ -1,42 +1,24 @@
-// The keys of the frame, and the list of all.
-import { useLayoutEffect } from "preact/hooks";
+// The list of all keys.
 import { Dialog } from "../../shared/dialog.tsx";
-import { type Key, t } from "../../shared/text.ts";
-import { isTyping } from "../branch/keys.ts";
+import { keys as en } from "../../shared/text/parts/keys.en.ts";
+import { keys as ru } from "../../shared/text/parts/keys.ru.ts";
+import { t, wordsFrom } from "../../shared/text.ts";
 
-const keys: [string[], Key][] = [
-  [["Ctrl K", "Ctrl P"], "keyFind"],
-  [["Ctrl S"], "keySave"],
-  [["Ctrl F"], "keySearch"],
-  [["Alt Z"], "keyWrap"],
-  [["Esc Tab"], "keyLeave"],
-  [["[", "]"], "keyOlder"],
-  [["F2"], "keyMove"],
-  [["Delete"], "keyDelete"],
-  [["Ctrl Enter"], "keySubmit"],
-  [["Esc"], "keyClose"],
-  [["?"], "keyHelp"],
+const say = wordsFrom({ en, ru });
+
+const keys: [string[], keyof typeof en][] = [
+  [["Ctrl K", "Ctrl P"], "find"],
+  [["Ctrl S"], "save"],
+  [["Ctrl F"], "search"],
+  [["Alt Z"], "wrap"],
+  [["Esc Tab"], "leave"],
+  [["[", "]"], "older"],
+  [["F2"], "move"],
+  [["Delete"], "delete"],
+  [["Ctrl Enter"], "submit"],
+  [["Esc"], "close"],
+  [["?"], "help"],
 ];
-
-/** `Ctrl K` and `Ctrl P` find, `?` helps. */
-export function useFrameKeys(onFind: () => void, onHelp: () => void): void {
-  // With what is drawn: a key that comes before the effects of a frame is heard, too.
-  useLayoutEffect(() => {
-    const listener = (event: KeyboardEvent) => {
-      const control = event.ctrlKey || event.metaKey;
-      if (control && !event.altKey && !event.shiftKey && /^[kpлз]$/i.test(event.key)) {
-        event.preventDefault();
-        if (!document.querySelector("dialog[open]")) onFind();
-      } else if (event.key === "?" && !control && !isTyping(event)) {
-        event.preventDefault();
-        onHelp();
-      }
-    };
-    // Before the editor, which has these keys for something else.
-    addEventListener("keydown", listener, { capture: true });
-    return () => removeEventListener("keydown", listener, { capture: true });
-  });
-}
 
 export function Help({ onClose }: { onClose: () => void }) {
   return (
@@ -49,7 +31,7 @@ export function Help({ onClose }: { onClose: () => void }) {
                 <kbd key={name}>{name}</kbd>
               ))}
             </dt>
-            <dd>{t(meaning)}</dd>
+            <dd>{say(meaning)}</dd>
           </div>
         ))}
       </dl>

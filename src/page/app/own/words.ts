@@ -1,5 +1,5 @@
-import { own as en } from "../../shared/text/parts/own.en.ts";
-import { own as ru } from "../../shared/text/parts/own.ru.ts";
+import { own as en } from "../../shared/text/screens/own.en.ts";
+import { own as ru } from "../../shared/text/screens/own.ru.ts";
 import { wordsFrom } from "../../shared/text.ts";
 
 /** The words of one's own account. */

@@ -1,5 +1,5 @@
-import { service as en } from "../../shared/text/parts/service.en.ts";
-import { service as ru } from "../../shared/text/parts/service.ru.ts";
+import { service as en } from "../../shared/text/screens/service.en.ts";
+import { service as ru } from "../../shared/text/screens/service.ru.ts";
 import { wordsFrom } from "../../shared/text.ts";
 
 /** The words of the screen of the service. */
