@@ -107,7 +107,7 @@ function Inside({
       <Reach />
       <Stale of={repo ? branches : projects} />
       {route.screen === "tokens" ? (
-        <TokensScreen route={route} projects={projects} />
+        <TokensScreen session={session} route={route} projects={projects} />
       ) : route.screen === "accounts" ? (
         <AccountsScreen session={session} route={route} onRights={onRights} />
       ) : route.screen === "deleted" ? (

@@ -22,6 +22,8 @@ export interface Query {
   to?: string;
   /** `1`: the form for a new one is open. */
   new?: string;
+  /** `1`: those of all accounts. */
+  all?: string;
 }
 
 export interface Route extends Query {
@@ -30,7 +32,7 @@ export interface Route extends Query {
   repo: string;
 }
 
-const keys = ["branch", "path", "at", "change", "rollback", "line", "from", "to", "new"] as const;
+const keys = ["branch", "path", "at", "change", "rollback", "line", "from", "to", "new", "all"] as const;
 
 /** The state of an address. One that names no screen is the projects'. */
 export function parse(location: { pathname: string; search: string }): Route {

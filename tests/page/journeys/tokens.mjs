@@ -2,6 +2,8 @@
 import { same, soon } from "../browser.mjs";
 import { Account, PASSWORD, REPO } from "../seed.mjs";
 
+const DAY_MS = 86_400_000;
+
 /** What a client is answered with this token. */
 async function asked(world, token, instance) {
   const repo = encodeURIComponent(REPO);
@@ -98,5 +100,46 @@ export default [
     await save();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     same(await repos(), [REPO]);
+  }],
+
+  ["whoever may see the tokens of all finds one by its name and its owner, and revokes it", async (world) => {
+    const anna = await Account.login(world.base, "anna", PASSWORD);
+    const make = (account, name, days) =>
+      account.json("POST", "/site-builder/api/tokens", { name, repos: [REPO], expires_at: new Date(Date.now() + days * DAY_MS).toISOString() });
+    await make(anna, "Till of anna", 29);
+    await make(world.admin, "Till of admin", 31);
+    const person = await world.at("/site-builder/tokens");
+    const { page } = person;
+    const filter = page.getByRole("searchbox", { name: "Filter by name" });
+    const rows = async () => (await page.locator("tbody tr").allInnerTexts()).map((text) => text.split(" …")[0]);
+    const head = async () => (await page.locator("thead th").allInnerTexts()).map((text) => text.trim());
+    await filter.fill("pos term");
+    await soon(rows, ["POS terminals"]);
+    await filter.fill("till of");
+    await page.getByText("Nothing matches “till of”").waitFor();
+    same((await head()).includes("Owner"), false);
+    await page.getByLabel("Of all accounts").check();
+    await page.waitForURL(/tokens\?all=1$/);
+    await soon(rows, ["Till of admin", "Till of anna"]);
+    same(await head(), ["Name", "Owner", "Projects", "Bound to", "Expires", "Last used", "More"]);
+    // The service counts those that expire within 30 days.
+    same(await page.locator("tbody tr").evaluateAll((all) => all.map((one) => one.querySelector(".pill.warn") !== null)), [false, true]);
+    same(await person.accessibility(), []);
+    await person.shot("tokens of all");
+    await filter.fill("anna");
+    await soon(rows, ["Till of anna"]);
+    await page.getByRole("button", { name: "More about Till of anna" }).click();
+    same(await page.locator(".items").getByRole("button").allInnerTexts(), ["Revoke"]);
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("Till of anna is revoked").waitFor();
+    await soon(async () => (await anna.json("GET", "/site-builder/api/tokens")).length, 0);
+    // It is an address; who may not see them is shown their own.
+    await page.reload();
+    await page.getByRole("row", { name: /Till of admin/ }).waitFor();
+    const other = await world.somebody();
+    await other.login("anna", PASSWORD, "/site-builder/tokens?all=1");
+    await other.page.getByText("No tokens yet").waitFor();
+    same(await other.page.getByLabel("Of all accounts").count(), 0);
   }],
 ];

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Ago } from "../../shared/parts.tsx";
 import { locale, number, size, t, when } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
+import { EXPIRING_DAYS } from "../tokens/expiring.ts";
 import { say, type Word } from "./words.ts";
 
 type Service = Schemas["Service"];
@@ -31,6 +32,8 @@ export function span(seconds: number): string {
 }
 
 type Row = [Word, ComponentChildren];
+/** What the names of rows have in them. */
+const named = { n: EXPIRING_DAYS };
 
 function Group({ title, lead, rows }: { title: Word; lead?: Word; rows: Row[] }) {
   return (
@@ -40,7 +43,7 @@ function Group({ title, lead, rows }: { title: Word; lead?: Word; rows: Row[] })
       <dl>
         {rows.map(([name, value]) => (
           <div key={name}>
-            <dt>{say(name)}</dt>
+            <dt>{say(name, named)}</dt>
             <dd>{value}</dd>
           </div>
         ))}

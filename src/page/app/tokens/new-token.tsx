@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { t } from "../../shared/text.ts";
 import { API, read, type Schemas } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
+import { say } from "./words.ts";
 
 interface NewTokenProps {
   /** The token to change; null makes one. */
@@ -66,9 +67,9 @@ export function NewToken({ token, projects, onClose, onDone }: NewTokenProps) {
   };
   return (
     <FormDialog
-      title={t(token ? "editToken" : "newToken")}
-      lead={t("tokensLead")}
-      action={t(token ? "saveToken" : "create")}
+      title={token ? say("editToken") : t("newToken")}
+      lead={say("tokensLead")}
+      action={token ? say("saveToken") : t("create")}
       ready={all || chosen.size > 0}
       onClose={onClose}
       onSend={send}
@@ -84,18 +85,18 @@ export function NewToken({ token, projects, onClose, onDone }: NewTokenProps) {
             <label class="check" key={repo}>
               <input type="checkbox" disabled={all} checked={chosen.has(repo)} onChange={() => flip(repo)} />
               {repo}
-              {gone.includes(repo) && <span class="dim">{` ${t("tokenGone")}`}</span>}
+              {gone.includes(repo) && <span class="dim">{` ${say("tokenGone")}`}</span>}
             </label>
           ))}
-          {offered.length + gone.length === 0 && <span class="dim">{t("noTokenProjects")}</span>}
+          {offered.length + gone.length === 0 && <span class="dim">{say("noTokenProjects")}</span>}
         </div>
         <label class={all ? "check all" : "check"}>
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
-          {t("allProjects")}
+          {say("allProjects")}
         </label>
       </fieldset>
       <label>
-        {t("expires")}
+        {say("expires")}
         <input
           type="date"
           name="expires"
@@ -105,7 +106,7 @@ export function NewToken({ token, projects, onClose, onDone }: NewTokenProps) {
       </label>
       <label class="check">
         <input type="checkbox" name="bind" defaultChecked={token?.fingerprint_required ?? true} />
-        {t("bindFirst")}
+        {say("bindFirst")}
       </label>
     </FormDialog>
   );

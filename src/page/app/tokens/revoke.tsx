@@ -4,6 +4,7 @@ import { notify } from "../../shared/notice.tsx";
 import { Ago, Alert } from "../../shared/parts.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
 import { API, read, type Schemas } from "../api.ts";
+import { say } from "./words.ts";
 
 interface RevokeProps {
   token: Schemas["Token"];
@@ -17,7 +18,7 @@ export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
   const revoke = async () => {
     try {
       await read(`${API}/tokens/${token.tokenId}`, { method: "DELETE" });
-      notify(t("revoked", { name: token.name }));
+      notify(say("revoked", { name: token.name }));
       onDone();
       onClose();
     } catch (error) {
@@ -26,8 +27,8 @@ export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
   };
   return (
     <Dialog
-      title={t("revokeTitle", { name: token.name })}
-      lead={t("revokeLead")}
+      title={say("revokeTitle", { name: token.name })}
+      lead={say("revokeLead")}
       onClose={onClose}
       onSubmit={revoke}
       foot={
@@ -37,13 +38,13 @@ export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
             {t("cancel")}
           </button>
           <button type="button" class="button danger" autofocus onClick={revoke}>
-            {t("revoke")}
+            {say("revoke")}
           </button>
         </>
       }
     >
       <p>
-        {t("lastUsed")}: {token.last_used_at ? <Ago at={token.last_used_at} /> : t("neverUsed")}
+        {say("lastUsed")}: {token.last_used_at ? <Ago at={token.last_used_at} /> : say("neverUsed")}
       </p>
       {failed && <Alert>{failed}</Alert>}
     </Dialog>

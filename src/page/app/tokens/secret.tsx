@@ -1,7 +1,7 @@
 import { Snippet } from "../../shared/parts.tsx";
-import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { Secret } from "../parts/secret.tsx";
+import { say } from "./words.ts";
 
 /** What shows that a token works. The secret stays out of it: shells keep what was typed. */
 function command(token: Schemas["CreatedToken"]): string {
@@ -14,8 +14,8 @@ function command(token: Schemas["CreatedToken"]): string {
 /** A token that was made, and what shows that it works. */
 export function TokenSecret({ token, onClose }: { token: Schemas["CreatedToken"]; onClose: () => void }) {
   return (
-    <Secret lead={t("secretLead")} secret={token.tokenString} onClose={onClose}>
-      <h3>{t("secretTry")}</h3>
+    <Secret lead={say("secretLead")} secret={token.tokenString} onClose={onClose}>
+      <h3>{say("secretTry")}</h3>
       <Snippet text={command(token)} />
     </Secret>
   );

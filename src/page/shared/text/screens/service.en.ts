@@ -34,7 +34,7 @@ export const service = {
   connections: "Connections",
   projects: "Projects",
   tokens: "Tokens",
-  expiring: "Expire within 30 days",
+  expiring: { one: "Expire within {n} day", other: "Expire within {n} days" },
 
   kept: "What is kept",
   kind: "Kind",

@@ -41,7 +41,12 @@ export const service: Translation<typeof english, Russian> = {
   connections: "Соединения",
   projects: "Проекты",
   tokens: "Токены",
-  expiring: "Истекают за 30 дней",
+  expiring: {
+    one: "Истекают за {n} день",
+    few: "Истекают за {n} дня",
+    many: "Истекают за {n} дней",
+    other: "Истекают за {n} дня",
+  },
 
   kept: "Что хранится",
   kind: "Вид",

@@ -1,9 +1,7 @@
-import type { Russian, Translation } from "./table.ts";
+import type { Russian, Translation } from "../table.ts";
 import type { tokens as english } from "./tokens.en.ts";
 
 export const tokens: Translation<typeof english, Russian> = {
-  tokens: "Токены",
-  newToken: "Новый токен",
   editToken: "Изменить токен",
   saveToken: "Сохранить токен",
   tokensLead: "У каждого клиента ERP свой токен: его можно отозвать, не трогая остальных.",
@@ -12,6 +10,8 @@ export const tokens: Translation<typeof english, Russian> = {
   tokenGone: "удалён",
   noTokenProjects: "Нет проекта, для которого вам можно создать токен.",
   allProjects: "Все мои, в том числе будущие",
+  allOfOwner: "Все его, в том числе будущие",
+  allAccounts: "Всех учётных записей",
   binding: "Привязка",
   bound: "один экземпляр",
   waitsForInstance: "ждёт экземпляр",
@@ -24,13 +24,11 @@ export const tokens: Translation<typeof english, Russian> = {
   never: "Бессрочно",
   lastUsed: "Использован",
   neverUsed: "Не использован",
-  moreAbout: "Действия: {name}",
+  showMore: "Показать ещё {n}",
   revoke: "Отозвать",
   revoked: "{name} отозван",
   revokeTitle: "Отозвать {name}?",
   revokeLead: "Клиенты с этим токеном получат отказ. Вернуть отозванный токен нельзя.",
-  secretTitle: "Скопируйте сейчас",
   secretLead: "Токен показан единственный раз. Сервис хранит только его хеш.",
   secretTry: "Проверка",
-  secretKept: "Готово, я его сохранил",
 };

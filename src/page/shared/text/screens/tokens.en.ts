@@ -1,7 +1,5 @@
-// Words of the tokens.
+// Words of the screen of the tokens.
 export const tokens = {
-  tokens: "Tokens",
-  newToken: "New token",
   editToken: "Edit the token",
   saveToken: "Save the token",
   tokensLead: "Each ERP client reads with a token of its own, so that one can be revoked without the others.",
@@ -11,6 +9,8 @@ export const tokens = {
   tokenGone: "is deleted",
   noTokenProjects: "There is no project that you may make tokens for.",
   allProjects: "All of mine, also future ones",
+  allOfOwner: "All of theirs, also future ones",
+  allAccounts: "Of all accounts",
   binding: "Bound to",
   bound: "one instance",
   waitsForInstance: "waits for its instance",
@@ -23,13 +23,11 @@ export const tokens = {
   never: "Never",
   lastUsed: "Last used",
   neverUsed: "Never used",
-  moreAbout: "More about {name}",
+  showMore: "Show {n} more",
   revoke: "Revoke",
   revoked: "{name} is revoked",
   revokeTitle: "Revoke {name}?",
   revokeLead: "Clients that use it are refused from now on. A revoked token cannot be brought back.",
-  secretTitle: "Copy it now",
   secretLead: "This is the only time the token is shown. The service keeps nothing but its hash.",
   secretTry: "Try it",
-  secretKept: "Done, I have kept it",
 };
