@@ -144,6 +144,7 @@ function Branch({ session, route, branches, uploads, known, gone, onGone }: Bran
     <div class={`branch pane-${pane}`}>
       <Files
         where={{ repo, branch, at, head }}
+        account={account}
         holds={at ? (change ? undefined : back) : known}
         missing={missing}
         path={isFolder ? `${folder}/` : path}

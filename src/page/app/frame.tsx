@@ -25,6 +25,7 @@ const AccountsScreen = lazy(() => import("./accounts.tsx").then((part) => part.A
 const CompareScreen = lazy(() => import("./compare.tsx").then((part) => part.CompareScreen), asScreen);
 const DeletedScreen = lazy(() => import("./deleted.tsx").then((part) => part.DeletedScreen), asScreen);
 const TokensScreen = lazy(() => import("./tokens.tsx").then((part) => part.TokensScreen), asScreen);
+const UnsavedScreen = lazy(() => import("./own/unsaved.tsx").then((part) => part.UnsavedScreen), asScreen);
 const ServiceScreen = lazy(() => import("./service.tsx").then((part) => part.ServiceScreen), asScreen);
 
 const Help = lazyDialog<{ onClose: () => void }>(
@@ -112,6 +113,8 @@ function Inside({
         <AccountsScreen session={session} route={route} onRights={onRights} />
       ) : route.screen === "deleted" ? (
         <DeletedScreen session={session} projects={projects} />
+      ) : route.screen === "unsaved" ? (
+        <UnsavedScreen session={session} />
       ) : route.screen === "service" ? (
         <ServiceScreen session={session} />
       ) : route.screen === "compare" && known ? (
@@ -173,6 +176,7 @@ function commandsOf({ may }: Schemas["Session"], onOwn: (part: OwnPart) => void)
     ["key", "tokens", () => go({ screen: "tokens" })],
     ["key", "newToken", () => go({ screen: "tokens", new: "1" })],
     ["trash", "deleted", () => go({ screen: "deleted" })],
+    ["edit", "unsaved", () => go({ screen: "unsaved" })],
     ["lock", "changePassword", () => onOwn("password")],
     ["clock", "sessions", () => onOwn("sessions")],
   ];

@@ -4,7 +4,16 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { enterEntry, entryNow, forgetEntry, leaveEntry } from "./parts/entries.ts";
 
 export const BASE = "/site-builder/";
-const screens = ["projects", "files", "compare", "tokens", "accounts", "service", "deleted"] as const;
+const screens = [
+  "projects",
+  "files",
+  "compare",
+  "tokens",
+  "accounts",
+  "service",
+  "deleted",
+  "unsaved",
+] as const;
 export type Screen = (typeof screens)[number];
 
 /** What the query may say. */

@@ -1,7 +1,8 @@
 import "./stand-in.ts";
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { countDrafts, dropDrafts, moveDrafts } from "./drafts/places.ts";
+import { countDrafts, draftedIn, dropDrafts, moveDrafts } from "./drafts/places.ts";
+import { onDrafts } from "./drafts/store.ts";
 import { type Draft, type DraftKey, Drafts, flushDrafts } from "./drafts.ts";
 
 /** What the database has, by its keys as JSON. */
@@ -192,4 +193,31 @@ test("what no database takes is there again while the page is", async () => {
   assert.equal(await takeUp(new Drafts(key)), undefined);
   await there.drop();
   assert.equal(await takeUp(new Drafts({ ...key, path: "b.txt" })), undefined);
+});
+
+test("the files with drafts are listed once each, and who lists them is told when there are others", async () => {
+  let told = 0;
+  const stop = onDrafts(() => {
+    told += 1;
+  });
+  const began = Date.now();
+  const drafts = new Drafts(key);
+  await keep(drafts, "one");
+  await keep(drafts, "two");
+  await keep(new Drafts({ ...key, repo: "o", path: "f/b.txt" }), "three");
+  assert.equal(told, 2);
+  const found = await draftedIn({ account: "anna" });
+  assert.deepEqual(
+    found.map(({ at: _at, ...file }) => file),
+    [{ ...key, repo: "o", path: "f/b.txt" }, key],
+  );
+  assert.ok(found.every(({ at }) => at >= began && at <= Date.now()));
+  await drafts.drop();
+  assert.equal(told, 3);
+  assert.deepEqual(
+    (await draftedIn({ account: "anna" })).map(({ path }) => path),
+    ["f/b.txt"],
+  );
+  assert.deepEqual(await draftedIn({ account: "boris" }), []);
+  stop();
 });

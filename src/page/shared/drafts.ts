@@ -12,11 +12,13 @@ import {
   leave,
   left,
   leftNames,
+  nameNow,
   nameOf,
   ownName,
   rangeOf,
   run,
   setOwnName,
+  tellDrafts,
   textOf,
   underWay,
   type Version,
@@ -92,6 +94,7 @@ export class Drafts {
     this.make = make;
     this.timer = setTimeout(() => this.flush(), PAUSE);
     waiting.add(this);
+    if (!this.last) tellDrafts();
   }
 
   /** Keeps at once what waits to be kept. */
@@ -103,8 +106,7 @@ export class Drafts {
 
   private async replace(draft: Draft): Promise<void> {
     const { last, names } = this;
-    // No two tabs come to one name.
-    const name = [...idOf(this.key), `${Date.now()} ${Math.random()}`];
+    const name = nameNow(idOf(this.key));
     this.last = name;
     setOwnName(idOf(this.key), textOf(name));
     this.names = [...names, name];
@@ -133,12 +135,13 @@ export class Drafts {
     this.last = null;
     setOwnName(idOf(this.key), null);
     const [first, ...others] = names;
-    if (!first) return;
+    if (!first) return tellDrafts();
     const done = await run("readwrite", (store) => {
       for (const one of others) store.delete(one);
       return store.delete(first);
     });
     if (done !== null) this.gone(names);
+    tellDrafts();
   }
 }
 

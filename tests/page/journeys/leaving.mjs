@@ -159,4 +159,41 @@ export default [
     await editor(person);
     same(await page.locator(".file .cm-content").innerText(), "a\n\n");
   }],
+
+  ["what is not saved is marked in the tree and listed, and found again from there", async (world) => {
+    const repo = await newProject(world.admin, "acme/unsaved", { "f/a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(open(repo, "f/a.txt"));
+    const { page } = person;
+    const marks = () => page.locator(".row:has(.unsaved) .name").allInnerTexts();
+    await editor(person);
+    await page.getByRole("treeitem", { name: "b.txt" }).waitFor();
+    same(await marks(), []);
+    await type(person, "mine\n");
+    await changed(person);
+    await soon(marks, ["a.txt"]);
+    await page.getByRole("treeitem", { name: "b.txt" }).click();
+    await page.getByRole("heading", { name: "b.txt", level: 1 }).waitFor();
+    await page.getByRole("treeitem", { name: "f" }).first().click();
+    await soon(marks, ["f"]);
+    await page.getByRole("treeitem", { name: "f 1 unsaved" }).waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("unsaved in the tree");
+    await page.locator(".foot").getByRole("link", { name: "1 unsaved" }).click();
+    await page.getByRole("heading", { name: "Unsaved files", level: 1 }).waitFor();
+    await page.getByRole("link", { name: `f/a.txt ${repo} · main` }).waitFor();
+    same(await page.locator("tbody tr").count(), 1);
+    same(await person.accessibility(), []);
+    await person.shot("unsaved files");
+    await page.getByRole("link", { name: "f/a.txt" }).click();
+    await editor(person);
+    same(await page.locator(".file .cm-content").innerText(), "a\nmine\n\n");
+    await keys(person, "Control+s");
+    await saved(person);
+    await soon(marks, []);
+    same(await page.locator(".foot .link").count(), 0);
+    await page.getByRole("button", { name: "olga", exact: true }).click();
+    await page.getByRole("button", { name: "Unsaved files" }).click();
+    await page.getByText("Everything is saved").waitFor();
+    same(await person.accessibility(), []);
+  }],
 ];

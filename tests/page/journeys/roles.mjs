@@ -87,7 +87,7 @@ async function outside(person, { root = false }, name) {
   const places = ["Projects", "Tokens", ...(root ? ["Accounts", "Service"] : [])];
   await soon(() => controls(page, "header.top"), ["To the projects", "Find a file or a command", ...places, name]);
   await soon(() => items(page, page.getByRole("button", { name, exact: true })), [
-    "Change the password", "Sessions", "Theme: as the system", "Theme: light", "Theme: dark", "English", "Русский", "Keys", "Log out",
+    "Change the password", "Sessions", "Unsaved files", "Theme: as the system", "Theme: light", "Theme: dark", "English", "Русский", "Keys", "Log out",
     "siteconf · Licences",
   ]);
   await page.keyboard.press("Control+k");

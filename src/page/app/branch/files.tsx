@@ -1,5 +1,6 @@
 // The files of a branch: the tree, a filter, and the ways to add to it.
 import { useState } from "preact/hooks";
+import { useDrafted } from "../../shared/drafts/places.ts";
 import { Filter } from "../../shared/filter.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { Item, Menu } from "../../shared/menu.tsx";
@@ -7,6 +8,7 @@ import { Behind, Coming } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { lookOf, useLook } from "../parts/entries.ts";
+import { address } from "../route.ts";
 import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
 import type { Acts } from "./entry/acts.tsx";
@@ -16,6 +18,8 @@ import { Tree } from "./tree.tsx";
 
 interface FilesProps {
   where: { repo: string; branch: string; at: string | undefined; head: string };
+  /** Whose edits that are not saved are told. */
+  account: string;
   /** How much the state holds, once that is known. */
   holds: Pick<Schemas["AdminBranch"], "files" | "bytes"> | undefined;
   /** There is no such version. */
@@ -27,12 +31,15 @@ interface FilesProps {
   acts: Acts | null;
 }
 
-export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: FilesProps) {
+export function Files({ where, account, holds, missing, path, onOpen, onUpload, acts }: FilesProps) {
   const [filter, setFilter] = useState(() => lookOf<string>("filter") ?? "");
   useLook("filter", () => filter);
   const [making, make] = useState(false);
   const tree = useTree(where, path);
   const found = useFilter(where, filter);
+  const { repo, branch, at } = where;
+  const drafted = useDrafted({ account, repo, branch }) ?? [];
+  const unsaved = at ? [] : drafted.map((one) => one.path);
   return (
     <aside class="left" aria-label={t("files")}>
       <Edge pane="files" name="files" />
@@ -54,13 +61,7 @@ export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: F
         )}
       </div>
       {making && (
-        <NewFile
-          repo={where.repo}
-          branch={where.branch}
-          near={path}
-          onClose={() => make(false)}
-          onOpen={onOpen}
-        />
+        <NewFile repo={repo} branch={branch} near={path} onClose={() => make(false)} onOpen={onOpen} />
       )}
       {tree.error && !tree.bare && !missing && <Behind words={wordsOf(tree.error)} onAgain={tree.again} />}
       {missing ? (
@@ -81,10 +82,18 @@ export function Files({ where, holds, missing, path, onOpen, onUpload, acts }: F
           onOpen={onOpen}
           onToggle={tree.toggle}
           acts={acts}
+          unsaved={unsaved}
         />
       )}
       {!missing && (
-        <div class="foot">{holds && `${t("fileCount", { n: holds.files })} · ${size(holds.bytes)}`}</div>
+        <div class="foot">
+          {holds && `${t("fileCount", { n: holds.files })} · ${size(holds.bytes)}`}
+          {unsaved.length > 0 && (
+            <a class="link" href={address({ screen: "unsaved" })}>
+              {t("unsavedCount", { n: unsaved.length })}
+            </a>
+          )}
+        </div>
       )}
     </aside>
   );

@@ -6,7 +6,7 @@ import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
 import { entryNow, lookOf, useLook } from "../parts/entries.ts";
 import type { Act, Acts } from "./entry/acts.tsx";
-import { Line, RowMenu } from "./tree/line.tsx";
+import { Line, RowMenu, unsavedIn } from "./tree/line.tsx";
 import type { Row } from "./tree/state.ts";
 
 const ROW_PX = 1.625 * REM_PX;
@@ -32,6 +32,8 @@ interface TreeProps {
   onToggle: (path: string, open?: boolean) => void;
   /** Null where nothing may be done to files and folders. */
   acts: Acts | null;
+  /** The files that have edits which are not saved. */
+  unsaved: string[];
 }
 
 // By the way that the event takes: an item goes with its menu before the row hears of the click.
@@ -44,7 +46,7 @@ const place = (top: number, indent: number) => (row: HTMLElement | null) => {
   row.style.paddingInlineStart = `${indent}px`;
 };
 
-export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps) {
+export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: TreeProps) {
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -231,7 +233,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts }: TreeProps
               }}
             >
               <span class="line" id={`${id}-${index}`}>
-                <Line row={row} found={found} />
+                <Line row={row} found={found} unsaved={unsavedIn(row, unsaved)} />
               </span>
               {acts && <RowMenu row={row} acts={acts} tabIndex={index === focused ? 0 : -1} />}
             </div>

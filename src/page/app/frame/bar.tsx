@@ -5,7 +5,7 @@ import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
 import { onReach, type Schemas } from "../api.ts";
-import { address, BASE, type Route } from "../route.ts";
+import { address, BASE, go, type Route } from "../route.ts";
 import { Crumbs } from "./crumbs.tsx";
 import { health } from "./health.ts";
 import type { OwnPart } from "./own.tsx";
@@ -119,6 +119,7 @@ function Person({ session, places, onHelp, onOwn, onLeave }: PersonProps) {
       <hr />
       <Item icon="lock" words={t("changePassword")} onClick={() => onOwn("password")} />
       <Item icon="clock" words={t("sessions")} onClick={() => onOwn("sessions")} />
+      <Item icon="edit" words={t("unsaved")} onClick={() => go({ screen: "unsaved" })} />
       <hr />
       {themes.map((name) => (
         <button

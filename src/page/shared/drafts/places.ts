@@ -1,18 +1,22 @@
 // The drafts of a place: they are counted, thrown away, and go along where what they are of gets another name.
+import { useEffect, useState } from "preact/hooks";
 import { waiting } from "../drafts.ts";
 import {
   type DraftKey,
   forget,
   idOf,
   type KeptDraft,
+  keptAt,
   LEFT,
   left,
   leftNames,
   nameOf,
+  onDrafts,
   ownName,
   rangeOf,
   run,
   setOwnName,
+  tellDrafts,
   textOf,
   underWay,
 } from "./store.ts";
@@ -56,24 +60,64 @@ const lateOf = (place: DraftPlace): string[][] =>
 
 const waitingOf = (place: DraftPlace) => [...waiting].filter(({ key }) => isOf(place, idOf(key)));
 
-/** How many files have drafts. */
-export async function countDrafts(place: DraftPlace): Promise<number> {
-  const kept = await keptOf(place);
-  const ids = waitingOf(place).map(({ key }) => idOf(key));
-  const names = [...ids, ...lateOf(place), ...kept.map(([name]) => name)];
-  return new Set(names.map((name) => textOf(name.slice(0, 4)))).size;
+/** A file that has drafts. */
+export interface Drafted extends DraftKey {
+  /** When the newest of them was kept, in milliseconds; 0 where that is not known. */
+  at: number;
 }
+
+/** The files of a place that have drafts, in the order of their names. */
+export async function draftedIn(place: DraftPlace): Promise<Drafted[]> {
+  const kept = (await run("readonly", (store) => store.getAllKeys(rangeOf(...startOf(place))))) ?? [];
+  const ids = waitingOf(place).map(({ key }) => idOf(key));
+  const names = [...ids, ...lateOf(place), ...(kept as string[][]).filter((name) => isOf(place, name))];
+  const files = new Map<string, Drafted>();
+  for (const name of names) {
+    const [account = "", repo = "", branch = "", path = ""] = name;
+    const id = textOf([account, repo, branch, path]);
+    const at = Math.max(files.get(id)?.at ?? 0, keptAt(name));
+    files.set(id, { account, repo, branch, path, at });
+  }
+  return [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, file]) => file);
+}
+
+/** The files of a place that have edits which are not saved, as far as this browser knows; null before they came. */
+export function useDrafted({ account, repo, branch }: DraftPlace): Drafted[] | null {
+  const [files, set] = useState<Drafted[] | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    const look = async () => {
+      const found = await draftedIn({ account, ...(repo ? { repo } : {}), ...(branch ? { branch } : {}) });
+      if (isWanted) set(found);
+    };
+    void look();
+    const stop = onDrafts(look);
+    // Another tab may have kept or saved something meanwhile.
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      isWanted = false;
+      stop();
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [account, repo, branch]);
+  return files;
+}
+
+/** How many files have drafts. */
+export const countDrafts = async (place: DraftPlace): Promise<number> => (await draftedIn(place)).length;
 
 /** Forgets all drafts of a place. */
 export async function dropDrafts(place: DraftPlace): Promise<void> {
   for (const drafts of waitingOf(place)) drafts.cancel();
   for (const name of lateOf(place)) forget(name);
   const [first, ...others] = (await keptOf(place)).map(([name]) => name);
-  if (!first) return;
-  await run("readwrite", (store) => {
-    for (const name of others) store.delete(name);
-    return store.delete(first);
-  });
+  if (first) {
+    await run("readwrite", (store) => {
+      for (const name of others) store.delete(name);
+      return store.delete(first);
+    });
+  }
+  tellDrafts();
 }
 
 /** Has the drafts of one place be those of another, which has the same parts. */
@@ -104,13 +148,15 @@ export async function moveDrafts(from: DraftPlace, to: DraftPlace): Promise<void
     if (there) localStorage.setItem(LEFT + textOf(moved(name)), JSON.stringify(next(there)));
   }
   const [first, ...others] = kept;
-  if (!first) return;
-  await run("readwrite", (store) => {
-    const move = ([name, draft]: [string[], KeptDraft]) => {
-      store.delete(name);
-      return store.put({ ...draft, name: moved(name) }, moved(name));
-    };
-    for (const one of others) move(one);
-    return move(first);
-  });
+  if (first) {
+    await run("readwrite", (store) => {
+      const move = ([name, draft]: [string[], KeptDraft]) => {
+        store.delete(name);
+        return store.put({ ...draft, name: moved(name) }, moved(name));
+      };
+      for (const one of others) move(one);
+      return move(first);
+    });
+  }
+  tellDrafts();
 }

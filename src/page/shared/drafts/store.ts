@@ -50,6 +50,20 @@ export interface KeptDraft extends Draft {
   replaces?: string[][];
 }
 
+const listeners = new Set<() => void>();
+
+/** Has `listener` told whenever other files have drafts than before, as far as this tab knows; gives what ends that. */
+export function onDrafts(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+  };
+}
+
+export function tellDrafts(): void {
+  for (const listener of listeners) listener();
+}
+
 const STORE = "drafts";
 /** What the names of drafts in local storage begin with. */
 export const LEFT = "draft\n";
@@ -108,6 +122,10 @@ export async function run<T>(
 export const idOf = ({ account, repo, branch, path }: DraftKey): string[] => [account, repo, branch, path];
 export const textOf = (name: string[]): string => name.join("\n");
 export const nameOf = (text: string): string[] => text.split("\n");
+/** The name of a draft of a file that is kept now: no two tabs come to one. */
+export const nameNow = (id: string[]): string[] => [...id, `${Date.now()} ${Math.random()}`];
+/** When a draft of this name was kept, in milliseconds; 0 where its name does not say. */
+export const keptAt = (name: string[]): number => Number.parseFloat(name[4] ?? "") || 0;
 export const rangeOf = (...start: string[]) => IDBKeyRange.bound(start, [...start, []]);
 
 /** What the names of files are kept under that have a draft of this tab. */

@@ -112,6 +112,8 @@ export const frame = {
   renameProject: "Rename project…",
   deleteProject: "Delete project…",
   deleted: "Deleted",
+  unsaved: "Unsaved files",
+  unsavedCount: { one: "{n} unsaved", other: "{n} unsaved" },
   newBranchHint: "It begins with the files of {from}.",
   digest: "Content digest: clients fetch again when it changes",
   noSuchBranch: "There is no branch “{name}”",

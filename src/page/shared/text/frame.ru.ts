@@ -124,6 +124,13 @@ export const frame: Translation<typeof english, Russian> = {
   renameProject: "Переименовать проект…",
   deleteProject: "Удалить проект…",
   deleted: "Удалённое",
+  unsaved: "Несохранённые файлы",
+  unsavedCount: {
+    one: "{n} не сохранён",
+    few: "{n} не сохранены",
+    many: "{n} не сохранено",
+    other: "{n} не сохранено",
+  },
   newBranchHint: "Она начнётся с файлов {from}.",
   digest: "Дайджест содержимого: когда он меняется, клиенты загружают заново",
   noSuchBranch: "Ветки “{name}” нет",

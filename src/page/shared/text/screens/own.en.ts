@@ -25,4 +25,11 @@ export const own = {
   ended: "The session has ended",
   othersEnded: "The other sessions have ended",
   noOthers: "You are logged in nowhere else.",
+
+  unsavedLead:
+    "What you typed and did not save. It is kept in this browser alone, until you save it, discard it or log out.",
+  allSaved: "Everything is saved",
+  allSavedHint: "Files that you change and leave without saving wait here.",
+  file: "File",
+  typed: "Typed",
 };
