@@ -33,6 +33,8 @@ export interface Query {
   new?: string;
   /** `1`: those of all accounts. */
   all?: string;
+  /** `1`: the rules of the project are shown. */
+  rules?: string;
 }
 
 export interface Route extends Query {
@@ -41,7 +43,19 @@ export interface Route extends Query {
   repo: string;
 }
 
-const keys = ["branch", "path", "at", "change", "rollback", "line", "from", "to", "new", "all"] as const;
+const keys = [
+  "branch",
+  "path",
+  "at",
+  "change",
+  "rollback",
+  "line",
+  "from",
+  "to",
+  "new",
+  "all",
+  "rules",
+] as const;
 
 /** The state of an address. One that names no screen is the projects'. */
 export function parse(location: { pathname: string; search: string }): Route {

@@ -297,10 +297,10 @@ export default [
     same(await names(world, repo), ["main"]);
     const reader = await world.somebody();
     await reader.login("auditor", PASSWORD, `/site-builder/files/${repo}?branch=main`);
-    for (const at of [PROJECT, BRANCH]) {
+    for (const [at, items] of [[PROJECT, ["Rules for contents"]], [BRANCH, []]]) {
       await crumb(reader.page, at).click();
       await reader.page.locator(".items a").first().waitFor();
-      same(await reader.page.locator(".items button").count(), 0);
+      same(await reader.page.locator(".items button").allInnerTexts(), items);
       await reader.page.keyboard.press("Escape");
     }
   }],

@@ -75,7 +75,7 @@ async function inProject(person, repo, right, manages) {
   const projects = page.locator(".crumbs .menu").first().locator("button").first();
   // Projects are there by their ids, and can be filtered where they are many; the rest is what is done to this one.
   const done = async () => (await items(page, projects)).filter((item) => !item.includes("/") && item !== "Filter by name");
-  await soon(done, [...(manages ? ["Rename project…"] : []), ...(right === write ? ["Delete project…"] : [])]);
+  await soon(done, ["Rules for contents", ...(manages ? ["Rename project…"] : []), ...(right === write ? ["Delete project…"] : [])]);
   if (right === read) return;
   await person.go(`/site-builder/files/${repo}?branch=main`);
   await soon(() => items(page, page.getByRole("button", { name: "Add", exact: true })), ["New file", "Choose files…", "Choose a folder…"]);

@@ -1,7 +1,7 @@
 // What the service refuses because a rule of the project does not allow it: file, line and rule are told, and nothing
 // typed is lost.
 import { same } from "../browser.mjs";
-import { branch, newProject, project } from "../seed.mjs";
+import { branch, newProject, PASSWORD, project } from "../seed.mjs";
 import { changed, editor, keys, open, saved, text, type } from "./editor/steps.mjs";
 
 const SCHEMA = '{ "type": "object", "properties": { "port": { "type": "integer" } } }\n';
@@ -29,6 +29,10 @@ export default [
     await keys(person, "Control+s");
     await bar(page).getByText("The service refused the text; it is kept in this browser. a.json, line 3: rule 1 (JSON): trailing characters").waitFor();
     await page.getByText("Ln 3, Col 1").waitFor();
+    await bar(page).getByRole("link", { name: "Rules for contents" }).click();
+    await page.getByRole("dialog").getByText("*.json").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     same(await person.accessibility(), []);
     await person.shot("rule broken");
     same(await text(world, repo, "a.json"), "{\n}\n");
@@ -92,5 +96,34 @@ export default [
     await page.getByRole("alert").getByText("Nothing was changed: a file breaks a rule of the project.\na.json, line 1: rule 1 (JSON)").waitFor();
     same(await page.getByRole("dialog").locator(".button.danger").isDisabled(), true);
     same(await text(world, repo, "a.json"), "[]");
+  }],
+
+  ["the rules of a project are looked up by the numbers that a refused save names, also by who may only read", async (world) => {
+    const repo = await ruled(world, "acme/lookedup");
+    const none = await newProject(world.admin, "acme/unruled", { "a.txt": "a\n" });
+    const person = await world.somebody();
+    const { page } = person;
+    await person.login("auditor", PASSWORD, `/site-builder/files/${repo}?branch=main`);
+    const look = async () => {
+      await page.locator(".crumbs .menu").first().locator("button").first().click();
+      await page.getByRole("button", { name: "Rules for contents" }).click();
+      await page.getByRole("dialog", { name: "Rules for contents" }).waitFor();
+    };
+    await look();
+    const rules = page.getByRole("dialog").locator(".given li");
+    await rules.first().waitFor();
+    same((await rules.allInnerTexts()).map((text) => text.split(/\s*\n\s*/)), [
+      ["1", "*.json", "must be JSON"],
+      ["2", "ports/*", "must keep to the schema port.schema"],
+    ]);
+    same(await page.getByText("Rules are set").count(), 0);
+    same(await person.accessibility(), []);
+    await person.shot("rules");
+    await rules.getByRole("link", { name: "port.schema" }).click();
+    await page.getByRole("heading", { name: "port.schema", level: 1 }).waitFor();
+    same(await page.getByRole("dialog").count(), 0);
+    await person.go(`/site-builder/files/${none}?branch=main`);
+    await look();
+    await page.getByText("This project has no rules").waitFor();
   }],
 ];

@@ -5,6 +5,7 @@ import type { Editor } from "../../editor/host.ts";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Behind } from "../../shared/parts.tsx";
 import { ago, t, when, wordsOf } from "../../shared/text.ts";
+import { address, parse } from "../route.ts";
 import type { Drawn } from "./drawn.ts";
 import { Guessed } from "./guessed.tsx";
 import type { OpenFile } from "./open.ts";
@@ -168,9 +169,21 @@ function TroubleBar({ path, drawn, file, editor, trouble }: BarsProps & { troubl
       </>
     );
   } else if (trouble.kind === "refused") {
-    const { place } = trouble;
-    actions = place && (
-      <Button onClick={() => editor?.goTo(editor.offset(place.line, place.column))}>{say("goThere")}</Button>
+    const { broken } = trouble;
+    const place = broken?.place;
+    actions = (
+      <>
+        {place && (
+          <Button onClick={() => editor?.goTo(editor.offset(place.line, place.column))}>
+            {say("goThere")}
+          </Button>
+        )}
+        {broken && (
+          <a class="button" href={address({ ...parse(location), rules: "1" })}>
+            {t("rules")}
+          </a>
+        )}
+      </>
     );
   }
   return (

@@ -126,8 +126,9 @@ export class OpenFile extends Following {
     }
     const trouble = troubleOf(error);
     this.set({ trouble });
-    if (trouble.kind !== "refused" || !trouble.place || !this.work.editor) return;
-    const { line, column } = trouble.place;
+    const place = trouble.kind === "refused" && trouble.broken?.place;
+    if (!place || !this.work.editor) return;
+    const { line, column } = place;
     const from = this.work.editor.offset(line, column);
     const to = this.work.editor.offset(line, Number.MAX_SAFE_INTEGER);
     this.work.editor.show([{ from, to, message: say("check.service", { message: trouble.message }) }]);

@@ -1,6 +1,6 @@
 // Why a text is not saved, and what can be done about it.
 import { type Encoding, MissingLetter } from "../../editor/bytes.ts";
-import { brokenIn, brokenWords } from "../../shared/rules.ts";
+import { type Broken, brokenIn, brokenWords } from "../../shared/rules.ts";
 import { Failure } from "../api.ts";
 
 /** Each has words of its own on the screen; the text is kept in all of them. */
@@ -13,7 +13,8 @@ export type SaveTrouble =
   | { kind: "large" }
   | { kind: "full" }
   | { kind: "busy" }
-  | { kind: "refused"; message: string; place: { line: number; column: number } | null }
+  /** Of a rule of the project, if that is why. */
+  | { kind: "refused"; message: string; broken: Broken | null }
   | { kind: "letter"; letter: string; encoding: Encoding; at: number }
   | { kind: "other"; message: string };
 
@@ -46,10 +47,6 @@ export function troubleOf(error: unknown): SaveTrouble {
 
 /** Of the text, which may break a rule of the project. */
 function refusal(message: string): SaveTrouble {
-  const [broken] = brokenIn(message);
-  return {
-    kind: "refused",
-    message: broken ? brokenWords(broken) : message,
-    place: broken?.place ?? null,
-  };
+  const [broken = null] = brokenIn(message);
+  return { kind: "refused", message: broken ? brokenWords(broken) : message, broken };
 }

@@ -1,12 +1,14 @@
-// What is done to a branch or a project as such: it gets another name, or is deleted. The dialogs are fetched when one is
-// first opened.
+// What is done to a branch or a project as such: it gets another name, or is deleted; and the rules of a project. The
+// dialogs are fetched when one is first opened.
 import { useState } from "preact/hooks";
+import type { IconName } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
 import { Item } from "../../shared/menu.tsx";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { lazyDialog } from "../frame/lazy.tsx";
-import type { Route } from "../route.ts";
+import { go, type Route } from "../route.ts";
+import type { RulesProps } from "./rules.tsx";
 
 type Branches = Loaded<Schemas["AdminBranch"][]>;
 type Projects = Loaded<Schemas["Project"][]>;
@@ -36,6 +38,10 @@ const DeleteBranch = lazyDialog<BranchSheetProps>(
 const RenameProject = lazyDialog<SheetProps>(
   () => import("./project.tsx").then((part) => part.RenameProject),
   () => t("renameProject"),
+);
+const Rules = lazyDialog<RulesProps>(
+  () => import("./rules.tsx").then((part) => part.Rules),
+  () => t("rules"),
 );
 const DeleteProject = lazyDialog<SheetProps>(
   () => import("./project.tsx").then((part) => part.DeleteProject),
@@ -67,13 +73,8 @@ export function useNamedActs(
 ) {
   const [doing, begin] = useState<{ act: Act; of: string } | null>(null);
   const branch = branches.value?.find((one) => one.name === route.branch) ?? null;
-  const item = (act: Act, of: string, isDanger = false) => (
-    <Item
-      danger={isDanger}
-      icon={isDanger ? "trash" : "edit"}
-      words={t(act)}
-      onClick={() => begin({ act, of })}
-    />
+  const item = (act: Act, of: string, icon: IconName = "edit") => (
+    <Item danger={icon === "trash"} icon={icon} words={t(act)} onClick={() => begin({ act, of })} />
   );
   const may = branch?.permissions;
   const mayAll = project?.permissions;
@@ -81,19 +82,31 @@ export function useNamedActs(
     branch: project && branch && (may?.rollback || may?.delete) && (
       <>
         {may.rollback && item("renameBranch", branch.name)}
-        {may.delete && item("deleteBranch", branch.name, true)}
+        {may.delete && item("deleteBranch", branch.name, "trash")}
       </>
     ),
-    project: project && (mayAll?.manage || mayAll?.delete) && (
+    project: project && (
       <div class="acts">
-        {mayAll.manage && item("renameProject", project.repo_id)}
-        {mayAll.delete && item("deleteProject", project.repo_id, true)}
+        <Item icon="check" words={t("rules")} onClick={() => go({ ...route, rules: "1" })} />
+        {mayAll?.manage && item("renameProject", project.repo_id)}
+        {mayAll?.delete && item("deleteProject", project.repo_id, "trash")}
       </div>
     ),
   };
   // Whoever has gone elsewhere meanwhile does nothing to what is there.
   const isHere = doing?.of === (doing && isOfBranch(doing.act) ? branch?.name : project?.repo_id);
   const props = { session, branch, projects, branches, onClose: () => begin(null) };
-  const sheet = doing && isHere && project && <Doing {...props} act={doing.act} project={project} />;
+  const sheet = project && (
+    <>
+      {doing && isHere && <Doing {...props} act={doing.act} project={project} />}
+      {route.rules && (
+        <Rules
+          project={project}
+          branch={branch?.name}
+          onClose={() => go({ ...route, rules: "" }, { replace: true })}
+        />
+      )}
+    </>
+  );
   return { items, sheet };
 }

@@ -109,6 +109,7 @@ export const frame = {
   newBranch: "New branch",
   renameBranch: "Rename branch…",
   deleteBranch: "Delete branch…",
+  rules: "Rules for contents",
   renameProject: "Rename project…",
   deleteProject: "Delete project…",
   deleted: "Deleted",

@@ -121,6 +121,7 @@ export const frame: Translation<typeof english, Russian> = {
   newBranch: "Новая ветка",
   renameBranch: "Переименовать ветку…",
   deleteBranch: "Удалить ветку…",
+  rules: "Правила содержимого",
   renameProject: "Переименовать проект…",
   deleteProject: "Удалить проект…",
   deleted: "Удалённое",

@@ -41,6 +41,15 @@ export const named = {
   isDeleted: "Deleted {name}",
   isRestored: "{name} is back",
 
+  rulesLead:
+    "What is saved in {name} must pass them; a refused save tells the number of the rule. Files that broke one before may stay.",
+  noRules: "This project has no rules: files are saved as they are.",
+  setRules: "Rules are set on the command line: siteconf project rules.",
+  mustBeJson: "must be JSON",
+  mustBeXml: "must be well-formed XML",
+  mustBeYaml: "must be YAML",
+  mustKeepSchema: "must keep to the schema",
+
   branchTaken: "There is a branch of this name already.",
   projectTaken: "There is a project of this name already.",
   badBranch: "A branch’s name has no spaces, no “..”, and none of \\ ~ ^ : ? * [.",

@@ -49,6 +49,15 @@ export const named: Translation<typeof english, Russian> = {
   isDeleted: "Удалено: {name}",
   isRestored: "Возвращено: {name}",
 
+  rulesLead:
+    "Сохраняемое в {name} должно им отвечать; отказ в сохранении называет номер правила. Прежние нарушения могут остаться.",
+  noRules: "У этого проекта нет правил: файлы сохраняются как есть.",
+  setRules: "Правила задаются в командной строке: siteconf project rules.",
+  mustBeJson: "должны быть JSON",
+  mustBeXml: "должны быть правильным XML",
+  mustBeYaml: "должны быть YAML",
+  mustKeepSchema: "должны отвечать схеме",
+
   branchTaken: "Ветка с таким именем уже есть.",
   projectTaken: "Проект с таким именем уже есть.",
   badBranch: "В имени ветки нет пробелов, “..” и знаков \\ ~ ^ : ? * [.",
