@@ -82,6 +82,9 @@ pub const DIFF_WHOLE_MAX: usize = 1000;
 pub const MERGE_BASE_STATES_MAX: usize = 10_000;
 /// Snapshots of a branch, the newest, that are searched for the last change of a file or for a state.
 pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
+/// A search for the last change of a file goes on to a snapshot whose number this divides. Else the answer for a file
+/// that did not change in those that are searched would be another one after each save.
+pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
 /// Nodes of trees that a search for a blob by its git id looks at.

@@ -11,7 +11,7 @@ use crate::on_every_engine;
 
 on_every_engine!(
     a_file_that_returns_has_changed_again,
-    no_more_than_a_thousand_snapshots_are_searched,
+    a_bounded_search_ends_at_the_same_snapshot_for_a_thousand_states,
 );
 
 fn entry(state: &Revision, at: &str) -> Option<(BlobId, bool)> {
@@ -105,34 +105,31 @@ fn a_file_that_returns_has_changed_again(scene: &Scene) {
     assert_eq!(changed("other"), now());
 }
 
-fn no_more_than_a_thousand_snapshots_are_searched(scene: &Scene) {
+fn a_bounded_search_ends_at_the_same_snapshot_for_a_thousand_states(scene: &Scene) {
+    let changed = |state: &Revision, at: &str| state.last_change(&path(at)).unwrap();
     scene.save("a", "1");
     let first = scene.head().digest().unwrap();
     scene.save("b", "1");
     let second = scene.head().digest().unwrap();
-    // As many as are searched: the oldest of them holds the state that both were saved in.
-    for number in 0..1000 {
+    // The last state from which all is searched.
+    for number in 0..2020 {
         scene.save("other", &number.to_string());
     }
-    assert_eq!(scene.head().last_change(&path("b")).unwrap(), second);
-    scene.save("other", "more");
-    let third = states(scene, "main")[1000].digest().unwrap();
-    let head = scene.head();
-    assert_eq!(
-        head.last_change(&path("b")).unwrap(),
-        second,
-        "it was known"
-    );
-    assert_eq!(
-        head.last_change(&path("a")).unwrap(),
-        third,
-        "the oldest seen"
-    );
-    let old = states(scene, "main")[1001].clone();
-    assert_eq!(old.digest().unwrap(), second);
-    assert_eq!(
-        old.last_change(&path("a")).unwrap(),
-        first,
-        "an older state is searched from itself on"
-    );
+    assert_eq!(scene.head().place(), Some(2023));
+    assert_eq!(changed(&scene.head(), "b"), second);
+    for number in 0..2 {
+        scene.save("other", &format!("more {number}"));
+        let states = states(scene, "main");
+        let oldest = &states[1000 + number];
+        assert_eq!(oldest.place(), Some(1024));
+        // Whether it was asked for before or not.
+        for at in ["a", "b"] {
+            assert_eq!(changed(&states[0], at), oldest.digest().unwrap(), "{at}");
+        }
+        let old = &states[1 + number];
+        assert_eq!(
+            (changed(old, "a"), changed(old, "b")),
+            (first.clone(), second.clone())
+        );
+    }
 }

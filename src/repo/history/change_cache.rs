@@ -17,6 +17,8 @@ pub(in crate::repo) struct LastChanges {
 /// The last change of a file as seen from a place in the history.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
+    /// The oldest snapshot that was searched.
+    pub(super) searched_from: u64,
     pub(super) seen_from: u64,
     pub(super) changed_at: u64,
     pub(super) changed: ManifestId,

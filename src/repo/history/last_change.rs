@@ -12,7 +12,7 @@ use super::step_cache::Run;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
-use crate::base::limits::SNAPSHOTS_SEARCHED_MAX;
+use crate::base::limits::{LAST_CHANGE_STRIDE, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::may_block;
 use crate::manifest::{Nodes, lookup};
 use crate::object::key;
@@ -25,7 +25,8 @@ impl Revision {
     ///
     /// # Limits
     /// The 1,000 snapshots before the state are searched, or where it is known by its commit id alone the
-    /// newest 1,000; before them the oldest of those is the answer, and of a state that is older than they
+    /// newest 1,000, and as many before them as it takes to a number that [`LAST_CHANGE_STRIDE`] divides. Of a
+    /// file that did not change in them the oldest of them is the answer, and of a state that is older than they
     /// are its own commit.
     pub fn last_change(&self, path: &FilePath) -> Result<BranchDigest> {
         let shared = &self.project.projects.shared;
@@ -74,21 +75,21 @@ impl LastChanges {
                 None => return Ok((state.manifest(), None)),
             },
         };
+        let branch = state.branch()?;
+        let oldest = searched_from(&branch, place)?;
         let key = (state.branch, path.clone());
-        let known = match self.found.get(&key) {
-            Some(known) if known.changed_at < place => {
-                is_kept(state, known.changed_at)?.then_some(known)
-            }
-            known => known,
-        };
+        let kept = self.found.get(&key);
+        // What a search came to that ended elsewhere may not be what this one does: the answer is not to depend on
+        // what was asked before.
+        let known = kept.filter(|known| known.searched_from == oldest);
         if let Some(known) = known
             && (known.changed_at..=known.seen_from).contains(&place)
         {
             return Ok((known.changed, Some(known.changed_at)));
         }
         let older = known.filter(|known| known.seen_from < place);
-        let found = may_block(|| search(state, place, path, older))?;
-        if older.is_some() || known.is_none() {
+        let found = may_block(|| search(state, &branch, [oldest, place], path, older))?;
+        if kept.is_none_or(|kept| kept.seen_from <= place) {
             self.found.insert(key, found);
         }
         Ok((found.changed, Some(found.changed_at)))
@@ -105,9 +106,7 @@ fn newest_place(state: &Revision) -> Result<Option<u64>> {
     if head.manifest() == state.manifest() {
         return Ok(Some(place));
     }
-    let Some(oldest) = searched_from(&branch, place)? else {
-        return Ok(None);
-    };
+    let oldest = searched_from(&branch, place)?;
     for number in Run::numbers(oldest, place) {
         let run = Run::of(&branch, number)?;
         let mut steps = run.between(oldest, place).iter().rev();
@@ -118,19 +117,23 @@ fn newest_place(state: &Revision) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Goes back from a state at this place to the step that changed the file, or to what is known.
-fn search(state: &Revision, place: u64, path: &FilePath, known: Option<Found>) -> Result<Found> {
+/// Goes back from a state at the second of these places, and not behind the first, to the step that changed the
+/// file, or to what is known.
+fn search(
+    state: &Revision,
+    branch: &Branch,
+    [oldest, place]: [u64; 2],
+    path: &FilePath,
+    known: Option<Found>,
+) -> Result<Found> {
     let mut found = Found {
+        searched_from: oldest,
         seen_from: place,
         changed_at: place,
         changed: state.manifest(),
     };
-    let branch = state.branch()?;
-    let Some(oldest) = searched_from(&branch, place)? else {
-        return Ok(found);
-    };
     for number in Run::numbers(oldest, place) {
-        let run = Run::of(&branch, number)?;
+        let run = Run::of(branch, number)?;
         let own = run
             .paths
             .iter()
@@ -163,17 +166,14 @@ fn search(state: &Revision, place: u64, path: &FilePath, known: Option<Found>) -
     Ok(found)
 }
 
-/// The oldest snapshot that is searched from a state at this place on; `None` if there is none.
-fn searched_from(branch: &Branch, place: u64) -> Result<Option<u64>> {
-    let first = place.saturating_sub(SNAPSHOTS_SEARCHED_MAX as u64);
-    let oldest = branch.oldest_snapshot()?.map(|oldest| oldest.max(first));
-    Ok(oldest.filter(|oldest| *oldest < place))
-}
-
-/// True if the branch's state at this place, which it is no longer in, was not pruned.
-fn is_kept(state: &Revision, place: u64) -> Result<bool> {
-    let store = state.project.projects.store();
-    Ok(store.record(&key::snapshot(state.branch, place))?.is_some())
+/// The oldest snapshot that is searched from a state at this place on; the place itself if there is none.
+///
+/// It stays the same for [`LAST_CHANGE_STRIDE`] states, and with it the answer for a file that none of them changed.
+fn searched_from(branch: &Branch, place: u64) -> Result<u64> {
+    let beyond = place.saturating_sub(SNAPSHOTS_SEARCHED_MAX as u64);
+    let first = beyond - beyond % LAST_CHANGE_STRIDE;
+    let oldest = branch.oldest_snapshot()?.unwrap_or(place);
+    Ok(oldest.max(first).min(place))
 }
 
 /// The snapshot of the branch's state at this place, if there is one.
