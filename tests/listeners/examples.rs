@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use crate::free_address::free_address;
 use crate::is_here;
 use crate::pair::Pair;
-use crate::service::{HEALTH, Service, output_of};
+use crate::service::{HEALTH, Service, output_of, shown};
 
 /// A program that ends with the test.
 struct Running(Child);
@@ -190,12 +190,42 @@ fn use_through(service: &Service, proxy: SocketAddr) {
     // What reached the service is what the client sent: the slash as it was.
     service.logged("config%2Fa%20b.xml/raw", 1);
 
+    list_the_longest_folder(service, proxy, &token);
+
     // As any process leaves it whose write has failed. The proxy looks a few times before it believes it.
     fs::write(service.at("data/STOPPED"), "a write failed\n").unwrap();
     is(&call(&[], HEALTH), "503");
     let end = Instant::now() + Duration::from_secs(1);
     while Instant::now() < end {
         is(&call(&["--header", &token], raw), "200");
+    }
+}
+
+/// Saves into a folder whose path is as long as one may be, and asks for a page in the middle of its listing: the
+/// answer names four more pages, each with the path, of which six characters stand for a letter.
+fn list_the_longest_folder(service: &Service, proxy: SocketAddr, token: &str) {
+    let folder = ["ф".repeat(127).as_str(); 16].join("/") + "/" + &"ф".repeat(6);
+    assert_eq!(folder.len() + "/1".len(), 4_094);
+    let file = shown(service.at("cert.pem"));
+    for name in ["1", "2", "3", "4"] {
+        let path = format!("{folder}/{name}");
+        service.run(&["put", "acme/shop.erp", "main", &path, &file]);
+    }
+    let escaped = folder.replace('ф', "%D1%84").replace('/', "%2F");
+    let page = format!(
+        "/site-builder/api/erp-config/projects/acme%2Fshop.erp/repository/tree?path={escaped}&ref=main\
+         &per_page=1&page=2"
+    );
+    // curl leaves out the value of a cookie beside so long a target, but not the cookie.
+    let answer = call(
+        service,
+        proxy,
+        &["--junk-session-cookies", "--header", token],
+        &page,
+    );
+    assert!(answer.contains("HTTP/1.1 200 "), "{answer}");
+    for named in ["prev", "next", "first", "last"] {
+        assert!(answer.contains(&format!("rel=\"{named}\"")), "{answer}");
     }
 }
 
