@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -329,6 +330,59 @@ fn haproxy_runs_with_its_file() {
         let user: Vec<_> = user.unwrap().split_whitespace().collect();
         assert!(!user.contains(&"0"), "{user:?}");
     }
+}
+
+#[test]
+fn logrotate_takes_the_log_away_and_the_service_begins_another() {
+    if !is_here("logrotate") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("siteconf.log");
+    let name = log.to_str().unwrap().to_owned();
+    let service = Service::start_in(folder, &["--log-file", &name], &[]);
+    let ask = |target: &str| {
+        let url = format!("http://{}{target}", service.plain());
+        output_of(Command::new("curl").args(["--silent", "--noproxy", "*", &url]))
+    };
+    let has = |file: &str, text: &str| {
+        let lines = fs::read_to_string(service.at(file));
+        lines.is_ok_and(|lines| lines.contains(text))
+    };
+    ask("/before");
+    let end = Instant::now() + Duration::from_secs(20);
+    while !has("siteconf.log", "/before") {
+        assert!(Instant::now() < end, "the log has no line of the request");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let kill = format!("kill -s USR1 {}", service.id().as_raw_nonzero());
+    let text = adapted(
+        example("logrotate"),
+        &[
+            ("/var/log/siteconf/siteconf.log {", &format!("{name} {{")),
+            // The account of the package, and its unit.
+            ("    su siteconf siteconf\n", ""),
+            ("systemctl --quiet is-active siteconf", "true"),
+            ("systemctl kill -s USR1 siteconf", &kill),
+        ],
+    );
+    let settings = service.at("logrotate");
+    fs::write(&settings, text).unwrap();
+    fs::set_permissions(&settings, PermissionsExt::from_mode(0o644)).unwrap();
+    output_of(
+        Command::new("logrotate")
+            .args(["--force", "--state"])
+            .arg(service.at("state"))
+            .arg(settings),
+    );
+    while !has("siteconf.log", "/after") {
+        assert!(Instant::now() < end, "no other log was begun");
+        ask("/after");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(has("siteconf.log.1", "/before") && !has("siteconf.log", "/before"));
+    let mode = fs::metadata(&log).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(super) enum Example {
     Haproxy,
     /// Caddy with TLS before it
     Caddy,
+    /// The settings by which logrotate takes its log file away
+    Logrotate,
     /// A container
     Docker,
     /// Containers of several daemons over PostgreSQL and S3, to try that
@@ -58,6 +60,7 @@ impl Example {
             Self::Nginx => include_str!("nginx.conf"),
             Self::Haproxy => include_str!("haproxy.cfg"),
             Self::Caddy => include_str!("Caddyfile"),
+            Self::Logrotate => include_str!("siteconf.logrotate"),
             Self::Docker => include_str!("Dockerfile"),
             Self::Fleet => include_str!("fleet.yml"),
             Self::FleetLocal => include_str!("fleet-local.sh"),
