@@ -340,7 +340,7 @@ fn the_head_of_a_part_of_a_form_is_short() {
 fn a_file_of_a_batch_is_as_large_as_allowed_however_it_comes() {
     let daemon = Daemon::start_with(&["--file-bytes-max", "1000"]);
     let project = project(&daemon);
-    project.save("main", "old", &[b'x'; 1000]);
+    project.save("main", "old", [b'x'; 1000]);
     let versions = project.versions("main");
     let large = [b'x'; 1001];
     let refused = "\"a/b\" is larger than 1000 bytes, the most that a file may have";

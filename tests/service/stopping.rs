@@ -1,7 +1,7 @@
 //! Stops, whatever hangs, and saves that can never succeed.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Client;
-use crate::daemon::{Daemon, file, serve};
+use crate::daemon::{Daemon, file, serve, serve_at};
 use crate::terminal::Terminal;
 
 const BYTES: &str = "application/octet-stream";
@@ -153,6 +153,24 @@ fn what_nobody_can_write_down_is_no_failure_of_the_service() {
     let id = Pid::from_raw(process.id().try_into().unwrap()).unwrap();
     kill_process(id, Signal::TERM).unwrap();
     assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+/// A start that waits for a database which says nothing.
+#[test]
+fn a_start_that_is_to_stop_ends_as_a_service_that_is() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let database = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = database.local_addr().unwrap();
+        let store = format!("postgres://siteconf@{address}/siteconf");
+        let mut process = serve_at(&["--store".into(), store.into()])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let _held = database.accept().unwrap();
+        let id = Pid::from_raw(process.id().try_into().unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+        assert_eq!(process.wait().unwrap().code(), Some(0), "{signal:?}");
+    }
 }
 
 /// In a terminal of its own, whose window is then closed.

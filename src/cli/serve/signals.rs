@@ -15,22 +15,32 @@ use tokio::sync::oneshot;
 use super::reload::Trigger;
 use crate::cli::log;
 
+/// The exit code of a stop.
+const STOPPED: i32 = 0;
 /// The exit code of a stop that did not wait for everything in flight.
 const CUT_OFF: i32 = 1;
 
-/// Signals that are kept for [`watch`] from the beginning of a start on. Those that ask for a reload end a
-/// process that has no handler; those that ask for an end may end a start that takes long.
+/// Signals that are kept for [`watch`] from the beginning of a start on: those that ask for a reload. Those that ask
+/// for an end do end a start, which may take long.
 #[derive(Debug)]
 pub(super) struct HeldSignals {
     signals: Signals,
+    /// True until [`watch`] sees to the signals that ask for an end.
+    is_starting: Arc<AtomicBool>,
     /// As the process was started.
     outlives_terminal: bool,
     terminals: [bool; 3],
 }
 
-/// Keeps what comes from now on.
+/// Keeps what comes from now on; SIGTERM and Ctrl-C end the process at once, as a stop that was asked for. Without a
+/// handler they would pass by the first process of a container.
 pub(super) fn keep() -> io::Result<HeldSignals> {
+    let is_starting = Arc::new(AtomicBool::new(true));
+    for signal in [SIGTERM, SIGINT] {
+        flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&is_starting))?;
+    }
     Ok(HeldSignals {
+        is_starting,
         // Looked at before the handler is there, which changes it.
         outlives_terminal: ignores_hangup(),
         terminals: terminals(),
@@ -48,6 +58,7 @@ pub(super) fn watch(
 ) -> io::Result<oneshot::Receiver<()>> {
     let HeldSignals {
         mut signals,
+        is_starting,
         outlives_terminal,
         terminals,
     } = kept;
@@ -59,6 +70,7 @@ pub(super) fn watch(
         flag::register(signal, Arc::clone(&stopping))?;
         signals.add_signal(signal)?;
     }
+    is_starting.store(false, Ordering::SeqCst);
     let (stop, stopped) = oneshot::channel::<()>();
     let watch = move || {
         let hung_up = || !outlives_terminal && self::terminals() != terminals;
