@@ -127,9 +127,6 @@ fn a_bounded_search_ends_at_the_same_snapshot_for_a_thousand_states(scene: &Scen
             assert_eq!(changed(&states[0], at), oldest.digest().unwrap(), "{at}");
         }
         let old = &states[1 + number];
-        assert_eq!(
-            (changed(old, "a"), changed(old, "b")),
-            (first.clone(), second.clone())
-        );
+        assert_eq!((changed(old, "a"), changed(old, "b")), (first, second));
     }
 }
