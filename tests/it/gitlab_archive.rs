@@ -165,9 +165,26 @@ fn an_archive_holds_the_revision_in_a_folder() {
         let file = format!("shop.erp-{}.{name}", commit_id());
         assert_eq!(
             answer.header("Content-Disposition").unwrap(),
-            format!("attachment; filename=\"{file}\"; filename*=UTF-8''{file}")
+            format!("attachment; filename=\"{file}\"")
         );
     }
+}
+
+#[test]
+fn a_name_beyond_ascii_is_told_exactly_too() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/цены");
+    project.save("main", "a", "x");
+    let reader = daemon.reader(&project);
+    let answer = fetch(&reader, &project, ".zip");
+    let commit = &branch_digest(&[("a", b"x")])[..40];
+    assert_eq!(
+        answer.header("Content-Disposition").unwrap(),
+        format!(
+            "attachment; filename=\"____.erp-{commit}.zip\"; \
+             filename*=UTF-8''%D1%86%D0%B5%D0%BD%D1%8B.erp-{commit}.zip"
+        )
+    );
 }
 
 #[test]

@@ -77,5 +77,5 @@ pub(in crate::http) fn respond(
     let body = ChunkStream::new(archive, None);
     Ok(Reply::pieces(StatusCode::OK, format.media_type(), body)
         .validated(&tag, freshness)
-        .with(CONTENT_DISPOSITION, Disposition::Attachment.header(&name)))
+        .with(CONTENT_DISPOSITION, Disposition::Archive.header(&name)))
 }

@@ -25,14 +25,18 @@ pub(in crate::http) enum Disposition {
     Inline,
     /// Only ever saved.
     Attachment,
+    /// As [`Self::Attachment`], with one name where ASCII has it exactly: clients of GitLab, which gives archives one
+    /// name, take what follows for a part of it.
+    Archive,
 }
 
 impl Disposition {
-    /// The header's value for a file of this name: an ASCII fall-back and the exact name.
+    /// The header's value for a file of this name: an ASCII fall-back and the exact name, of an archive only where
+    /// they differ.
     pub(in crate::http) fn header(self, name: &str) -> HeaderValue {
         let kind = match self {
             Self::Inline => "inline",
-            Self::Attachment => "attachment",
+            Self::Attachment | Self::Archive => "attachment",
         };
         let plain: String = name
             .chars()
@@ -42,11 +46,12 @@ impl Disposition {
                 _ => '_',
             })
             .collect();
-        let exact = utf8_percent_encode(name, ATTR_CHARS);
-        HeaderValue::try_from(format!(
-            "{kind}; filename=\"{plain}\"; filename*=UTF-8''{exact}"
-        ))
-        .expect("only visible ASCII was written")
+        let mut value = format!("{kind}; filename=\"{plain}\"");
+        if self != Self::Archive || plain != name {
+            let exact = utf8_percent_encode(name, ATTR_CHARS);
+            value = format!("{value}; filename*=UTF-8''{exact}");
+        }
+        HeaderValue::try_from(value).expect("only visible ASCII was written")
     }
 }
 
@@ -83,5 +88,15 @@ mod tests {
                 .unwrap()
                 .starts_with("attachment; ")
         );
+        for (name, expected) in [
+            ("a b.zip", "attachment; filename=\"a b.zip\""),
+            (
+                "50%.zip",
+                "attachment; filename=\"50_.zip\"; filename*=UTF-8''50%25.zip",
+            ),
+        ] {
+            let header = Disposition::Archive.header(name);
+            assert_eq!(header.to_str().unwrap(), expected);
+        }
     }
 }
