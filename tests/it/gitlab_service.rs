@@ -1,5 +1,7 @@
 //! What clients of GitLab ask before they begin: the user, the version, the token, the projects.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::gitlab_walk::{by_links, elements};
@@ -115,7 +117,9 @@ fn a_project_is_found_by_number_and_by_name() {
     project.save("main", "a", "x");
 
     let url = format!("http://{}{READ}/projects/{id}", daemon.address());
-    let by_name = masked(ask(&reader, &format!("/projects/{id}")));
+    let mut by_name = masked(ask(&reader, &format!("/projects/{id}")));
+    let namespace = by_name["namespace"]["id"].take();
+    assert!((1 << 30..1 << 31).contains(&namespace.as_u64().unwrap()));
     let owner = ask(&reader, "/user")["id"].clone();
     assert_eq!(
         by_name,
@@ -139,7 +143,7 @@ fn a_project_is_found_by_number_and_by_name() {
             "star_count": 0,
             "last_activity_at": "<time>",
             "namespace": {
-                "id": owner,
+                "id": null,
                 "name": "acme",
                 "path": "acme",
                 "kind": "group",
@@ -164,6 +168,8 @@ fn a_project_is_found_by_number_and_by_name() {
         "acme%2Fshop%2Eerp".into(),
         project.id.clone(),
     ] {
+        let mut by_name = by_name.clone();
+        by_name["namespace"]["id"] = namespace.clone();
         assert_eq!(
             masked(ask(&reader, &format!("/projects/{spelling}"))),
             by_name,
@@ -285,4 +291,32 @@ fn projects_are_those_of_the_token() {
     let listed = elements(&daemon.reader(&bob).get(&format!("{READ}/projects")));
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0]["id"], bob.number);
+}
+
+#[test]
+fn a_namespace_has_one_number_whoever_owns_its_projects() {
+    let daemon = Daemon::start();
+    let namespace = |owner: &str, name: &str| {
+        let project = Project::create(&daemon.user(owner, &[]), name);
+        let shown = ask(
+            &daemon.reader(&project),
+            &format!("/projects/{}", project.number),
+        );
+        (
+            shown["namespace"]["id"].as_u64().unwrap(),
+            shown["creator_id"].clone(),
+        )
+    };
+    let (acme, alice) = namespace("alice", "acme/shop");
+    let (of_bob, bob) = namespace("bob", "acme/other");
+    assert_ne!(alice, bob);
+    assert_eq!(acme, of_bob);
+    // It follows from the path alone, and so is the same everywhere.
+    assert_eq!(acme, 1_345_773_550);
+    let (other, _) = namespace("carol", "other/shop");
+    let (below, _) = namespace("dave", "acme/shop/a");
+    let (own, erin) = namespace("erin", "plain");
+    assert_eq!(own, erin);
+    let distinct = BTreeSet::from([acme, other, below, own]);
+    assert_eq!(distinct.len(), 4);
 }
