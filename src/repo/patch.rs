@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
+use super::validation::declared_text;
 use super::{Body, Error, FileView, Missing, Result, Revision, optional};
 use crate::base::file_path::FilePath;
 use crate::base::limits::{TEXT_DIFF_BYTES_MAX, TEXT_DIFF_MS_MAX};
@@ -15,14 +16,14 @@ pub enum Patch {
     /// Both are text, or one is and the other is not there.
     Text {
         /// The hunks of a unified diff, without the two lines that name the files; empty when the
-        /// bytes are the same.
+        /// bytes are the same. Of XML in another encoding than UTF-8 it is the text, and nothing to apply.
         hunks: String,
         /// Lines that only the new one has.
         added: u64,
         /// Lines that only the old one has.
         removed: u64,
     },
-    /// One of them is not text.
+    /// One of them is not text, or they have the same text in other bytes.
     Binary,
     /// One of them is larger than 1 MiB.
     TooLarge,
@@ -48,6 +49,10 @@ pub fn patch(old: Option<&FileView>, new: Option<&FileView>) -> Result<Patch> {
     let (Some(before), Some(after)) = (text_of(old)?, text_of(new)?) else {
         return Ok(Patch::Binary);
     };
+    // It is in two encodings; the lines would tell that the bytes are the same.
+    if old.is_some() && new.is_some() && before == after {
+        return Ok(Patch::Binary);
+    }
     let diff = TextDiff::configure()
         .timeout(Duration::from_millis(TEXT_DIFF_MS_MAX))
         .diff_slices(&lines_of(&before), &lines_of(&after));
@@ -129,7 +134,8 @@ pub fn text_diff(old: &Revision, new: &Revision, path: &FilePath) -> Result<Stri
     }
 }
 
-/// The text of a file, empty for one that is not there; `None` when it is not text.
+/// The text of a file, empty for one that is not there; `None` when it is not text: UTF-8, or XML in another
+/// encoding that it declares. Nothing is guessed.
 fn text_of(file: Option<&FileView>) -> Result<Option<String>> {
     let Some(file) = file else {
         return Ok(Some(String::new()));
@@ -145,6 +151,9 @@ fn text_of(file: Option<&FileView>) -> Result<Option<String>> {
             bytes
         }
     };
-    let text = String::from_utf8(bytes).ok();
-    Ok(text.filter(|text| !text.contains('\0')))
+    if bytes.contains(&0) {
+        return Ok(None);
+    }
+    let text = String::from_utf8(bytes);
+    Ok(text.map_or_else(|other| declared_text(other.as_bytes()), Some))
 }

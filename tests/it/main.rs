@@ -38,6 +38,7 @@ mod gitlab_branches;
 mod gitlab_coding;
 mod gitlab_commits;
 mod gitlab_compare;
+mod gitlab_encodings;
 mod gitlab_files;
 mod gitlab_links;
 mod gitlab_modes;

@@ -26,3 +26,4 @@ pub use demand::Broken;
 pub use listing::BrokenPage;
 pub use rules::{Check, Rule};
 pub use text::Place;
+pub(super) use text::declared_text;

@@ -105,6 +105,14 @@ pub(super) fn decoded_xml(bytes: &[u8]) -> Result<Cow<'_, str>, Fault> {
     decoded_from(bytes, encoding)
 }
 
+/// A file in XML as text that is in the encoding of one byte a character that it declares, as windows-1251 is;
+/// `None` for any other. Different bytes are different texts.
+pub(in crate::repo) fn declared_text(bytes: &[u8]) -> Option<String> {
+    let encoding = Encoding::for_label_no_replacement(declared(bytes)?)?;
+    let text = decoded_from(bytes, encoding).ok()?;
+    encoding.is_single_byte().then(|| text.into_owned())
+}
+
 /// The encoding that a byte order mark tells, or zeros beside the first character, which is one of ASCII in
 /// all formats; and the length of the mark.
 fn by_first_bytes(bytes: &[u8]) -> Option<(&'static Encoding, usize)> {
