@@ -355,3 +355,34 @@ fn a_commit_alone_tells_how_much_it_changed() {
         answer.assert_error(404, "404 Commit Not Found");
     }
 }
+
+#[test]
+fn listed_commits_tell_how_much_they_changed() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let plain = elements(&reader.get(&project.read("/commits")));
+    let counts = [(2, 1), (1, 0), (1, 0), (0, 0)];
+    let expected: Vec<_> = plain
+        .iter()
+        .zip(counts)
+        .map(|(commit, (additions, deletions))| {
+            let mut commit = commit.clone();
+            commit["stats"] = json!({
+                "additions": additions,
+                "deletions": deletions,
+                "total": additions + deletions,
+            });
+            commit
+        })
+        .collect();
+    for yes in ["true", "True", "1"] {
+        let target = project.read(&format!("/commits?with_stats={yes}"));
+        reader.get(&target).assert_json(200, &json!(expected));
+    }
+    let target = project.read("/commits?with_stats=true&per_page=1");
+    assert_eq!(by_links(&reader, &target), expected);
+    let target = project.read("/commits?with_stats=false");
+    reader.get(&target).assert_json(200, &json!(plain));
+    let answer = reader.get(&project.read("/commits?with_stats=2"));
+    answer.assert_error(400, "with_stats is invalid");
+}

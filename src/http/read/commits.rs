@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::diffs;
-use super::stats::{StatsJson, stats};
+use super::stats::{LineCounter, StatsJson};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
@@ -57,11 +57,21 @@ fn parse_time(text: &str) -> Option<Timestamp> {
     Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}Z")))
 }
 
-/// Lists the states of a branch as commits, newest first. It is always paged: each commit's id is a
-/// digest, which may have to be computed first.
+/// A commit of a list.
+#[derive(Debug, Serialize)]
+struct ListedCommitJson {
+    #[serde(flatten)]
+    commit: CommitJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<StatsJson>,
+}
+
+/// Lists the states of a branch as commits, newest first; with `with_stats` each tells how many lines it changed. It
+/// is always paged: each commit's id is a digest, which may have to be computed first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("ref_name")?)?;
     let mut filter = Filter::read(&context.query)?;
+    let with_stats = context.query.flag("with_stats")?;
     let (page, per_page) = Paging::by_number(&context.query)?;
     let mut skip = (page - 1).saturating_mul(per_page);
     let mut part: Vec<Commit> = Vec::new();
@@ -94,7 +104,18 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             part.push(commit);
         }
     }
-    let shown = shown(context, project, &part)?;
+    let mut counter = LineCounter::new();
+    let shown: Vec<_> = shown(context, project, &part)?
+        .into_iter()
+        .zip(&part)
+        .map(|(shown, commit)| {
+            let stats = with_stats.then(|| counter.count(commit)).transpose()?;
+            Ok(ListedCommitJson {
+                commit: shown,
+                stats,
+            })
+        })
+        .collect::<Result<_, Error>>()?;
     let headers = PageHeaders::numbered_open(context, page, per_page, more);
     json::respond(context, &shown, Freshness::Moving, headers.lines())
 }
@@ -136,7 +157,9 @@ pub(super) fn show(
     let commit = named(project, reference)?;
     let shown = LoneCommitJson {
         commit: CommitJson::new(context, project, &commit)?,
-        stats: with_stats.then(|| stats(&commit)).transpose()?,
+        stats: with_stats
+            .then(|| LineCounter::new().count(&commit))
+            .transpose()?,
         status: None,
         project_id: project.number(),
         last_pipeline: None,
@@ -146,12 +169,15 @@ pub(super) fn show(
 }
 
 /// True if the commits that are asked for lie far from the head of their branch, or have to be looked for
-/// among others.
+/// among others, or their diffs are counted.
 pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
             return Ok(true);
         }
+    }
+    if context.query.flag("with_stats")? {
+        return Ok(true);
     }
     let reference = context.query.text("ref_name")?;
     let (page, per_page) = Paging::by_number(&context.query)?;
@@ -198,7 +224,7 @@ fn named(project: &Project, reference: &str) -> Result<Commit, Error> {
 }
 
 /// Lists the files that a commit changed, with their diffs. The first commit of a branch changed none,
-/// as in its [`stats`].
+/// as its lines are [counted](LineCounter).
 ///
 /// # Limits
 /// The first 1,000 files; diffs as [`diffs::shown`].

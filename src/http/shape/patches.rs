@@ -15,8 +15,13 @@ pub(in crate::http) struct Budget {
 
 impl Budget {
     pub(in crate::http) fn new() -> Self {
+        Self::of_time(Duration::from_millis(COMPARE_MS_MAX))
+    }
+
+    /// One with less time than an answer has.
+    pub(in crate::http) fn of_time(time: Duration) -> Self {
         Self {
-            time: Duration::from_millis(COMPARE_MS_MAX),
+            time,
             bytes: COMPARE_DIFF_BYTES_MAX,
         }
     }
