@@ -43,7 +43,8 @@ pub use error::{Error, Missing, Result, optional};
 pub use execution::Execution;
 pub use export::{ExportError, export};
 pub use history::{
-    Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files, merge_base,
+    AllCommits, Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files,
+    merge_base,
 };
 pub use import::{
     DigestStep, Exclude, FileLimit, FolderDigest, ImportChanges, ImportFolder, ImportOptions,

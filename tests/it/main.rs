@@ -33,6 +33,7 @@ mod fingerprint;
 mod fleet;
 #[path = "../support/free_address.rs"]
 mod free_address;
+mod gitlab_all_commits;
 mod gitlab_archive;
 mod gitlab_branches;
 mod gitlab_coding;

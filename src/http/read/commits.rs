@@ -1,5 +1,7 @@
 //! `GET /projects/<project>/repository/commits`, `…/commits/<reference>`, and its `/diff` and `/refs`
 
+use std::iter;
+
 use serde::Serialize;
 
 use super::diffs;
@@ -45,9 +47,15 @@ impl Filter {
     }
 
     /// True if a commit of the path is one of them.
-    fn takes(&self, commit: &Commit) -> bool {
+    fn takes(&self, commit: &Commit) -> Result<bool, Error> {
         let is_by = |author: &String| commit.by.to_lowercase().contains(author);
-        self.until.is_none_or(|until| commit.at <= until) && self.author.as_ref().is_none_or(is_by)
+        if self.until.is_some_and(|until| commit.at > until)
+            || !self.author.as_ref().is_none_or(is_by)
+        {
+            return Ok(false);
+        }
+        let touched = self.path.as_ref().map(|path| commit.touches(path));
+        Ok(touched.transpose()?.unwrap_or(true))
     }
 }
 
@@ -66,8 +74,9 @@ struct ListedCommitJson {
     stats: Option<StatsJson>,
 }
 
-/// Lists the states of a branch as commits, newest first; with `with_stats` each tells how many lines it changed. It
-/// is always paged: each commit's id is a digest, which may have to be computed first.
+/// Lists the states of a branch as commits, with `all` those of all branches, newest first; with `with_stats` each
+/// tells how many lines it changed. It is always paged: each commit's id is a digest, which may have to be computed
+/// first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("ref_name")?)?;
     let mut filter = Filter::read(&context.query)?;
@@ -76,23 +85,27 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let mut skip = (page - 1).saturating_mul(per_page);
     let mut part: Vec<Commit> = Vec::new();
     let mut more = false;
-    let commits = match project.commits(reference) {
-        Ok(commits) => Some(match filter.path.take() {
-            Some(path) => commits.of_path(path),
-            None => commits,
-        }),
-        // A project without a branch has no commits.
-        Err(repo::Error::NotFound {
-            what: Missing::Branch,
-        }) if reference.is_none() => None,
-        Err(error) => return Err(Error::from(error).revision_as("404 Commit Not Found")),
+    let commits: Box<dyn Iterator<Item = repo::Result<Commit>>> = if context.query.flag("all")? {
+        Box::new(project.all_commits()?)
+    } else {
+        match project.commits(reference) {
+            Ok(commits) => Box::new(match filter.path.take() {
+                Some(path) => commits.of_path(path),
+                None => commits,
+            }),
+            // A project without a branch has no commits.
+            Err(repo::Error::NotFound {
+                what: Missing::Branch,
+            }) if reference.is_none() => Box::new(iter::empty()),
+            Err(error) => return Err(Error::from(error).revision_as("404 Commit Not Found")),
+        }
     };
-    for commit in commits.into_iter().flatten() {
+    for commit in commits {
         let commit = commit?;
         if filter.since.is_some_and(|since| commit.at < since) {
             break;
         }
-        if !filter.takes(&commit) {
+        if !filter.takes(&commit)? {
             continue;
         }
         if skip > 0 {
@@ -169,14 +182,14 @@ pub(super) fn show(
 }
 
 /// True if the commits that are asked for lie far from the head of their branch, or have to be looked for
-/// among others, or their diffs are counted.
+/// among others or in all branches, or their diffs are counted.
 pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
             return Ok(true);
         }
     }
-    if context.query.flag("with_stats")? {
+    if context.query.flag("with_stats")? || context.query.flag("all")? {
         return Ok(true);
     }
     let reference = context.query.text("ref_name")?;

@@ -1,5 +1,6 @@
 //! The history of a branch: its snapshots, and what they tell.
 
+mod all;
 mod change;
 mod change_cache;
 mod commits;
@@ -11,6 +12,7 @@ mod snapshot;
 mod step_cache;
 mod steps;
 
+pub use all::AllCommits;
 pub use change::{Change, changed_files};
 pub(super) use change_cache::{CountedChanges, LastChanges};
 pub use commits::{Commit, Commits, EveryState};

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::base::id::{ManifestId, Sha256};
 use crate::repo::{Result, Revision};
 
-/// States of one branch, of each what tells its commit id: some hundred bytes.
+/// States of a project, of each what tells its commit id: some hundred bytes.
 ///
 /// Files that differ only in their modes have one commit id in two manifests, of equal totals.
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ fn totals(state: &Revision) -> (u64, u64) {
     (totals.files, totals.bytes)
 }
 
-/// The digest of another state of the same branch.
+/// The digest of another state of the same project.
 fn digest(state: &Revision, manifest: ManifestId) -> Result<Sha256> {
     let digests = &state.project.projects.shared.digests;
     digests.compute(state.branch, manifest)

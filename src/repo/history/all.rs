@@ -1,0 +1,107 @@
+//! The commits of all branches of a project in one list.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::commits::{Commit, Commits};
+use super::newer::Newer;
+use crate::base::clock::Timestamp;
+use crate::base::limits::PROJECT_SNAPSHOTS_SEARCHED_MAX;
+use crate::repo::{Branch, Project, Result};
+
+/// The commits of all branches, newest first, each commit id once: where a branch was in it last. What a branch
+/// begins with is no change; it comes after all changes, and only where none of them led to it.
+///
+/// # Limits
+/// The newest 100,000. Two snapshots of each branch are read before the first, and of each branch is kept in memory
+/// what [`Commits`] keeps.
+#[derive(Debug)]
+pub struct AllCommits {
+    branches: Vec<Commits>,
+    /// Of each branch the next one.
+    next: BinaryHeap<Next>,
+    listed: Newer,
+    left: usize,
+}
+
+/// A commit and the place of its branch. The greatest comes next.
+#[derive(Debug)]
+struct Next {
+    commit: Commit,
+    branch: usize,
+}
+
+impl Next {
+    fn rank(&self) -> (bool, Timestamp, Reverse<usize>) {
+        let is_change = self.commit.before.is_some();
+        (is_change, self.commit.at, Reverse(self.branch))
+    }
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Next {}
+
+impl Project {
+    /// The commits of all branches. There are none in a project without a branch.
+    pub fn all_commits(&self) -> Result<AllCommits> {
+        let branches = self.branches()?;
+        let mut all = AllCommits {
+            next: BinaryHeap::with_capacity(branches.len()),
+            branches: branches.iter().map(Branch::commits).collect(),
+            listed: Newer::default(),
+            left: PROJECT_SNAPSHOTS_SEARCHED_MAX,
+        };
+        for branch in 0..all.branches.len() {
+            all.read_next(branch)?;
+        }
+        Ok(all)
+    }
+}
+
+impl AllCommits {
+    fn read_next(&mut self, branch: usize) -> Result<()> {
+        if let Some(commit) = self.branches[branch].next().transpose()? {
+            self.next.push(Next { commit, branch });
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<Option<Commit>> {
+        while self.left > 0
+            && let Some(Next { commit, branch }) = self.next.pop()
+        {
+            self.left -= 1;
+            self.read_next(branch)?;
+            if !self.listed.has(&commit.revision)? {
+                self.listed.insert(&commit.revision);
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for AllCommits {
+    type Item = Result<Commit>;
+
+    fn next(&mut self) -> Option<Result<Commit>> {
+        self.commit().transpose()
+    }
+}

@@ -1,0 +1,91 @@
+//! The commits of all branches in one list: contract section 5.
+
+use serde_json::{Value, json};
+
+use crate::gitlab_walk::{by_links, elements};
+use crate::harness::{Daemon, Project, User};
+
+fn list(reader: &User, project: &Project, query: &str) -> Vec<Value> {
+    elements(&reader.get(&project.read(&format!("/commits?{query}"))))
+}
+
+/// Two branches: one made from a state of the other, and both saved to since, in turns.
+fn with_branches(daemon: &Daemon) -> (Project, User) {
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a", "one");
+    let copy = json!({ "name": "test", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &copy);
+    made.expect_status(201);
+    project.save("test", "t", "x");
+    project.save("main", "a", "other");
+    project.save("test", "t", "another");
+    let reader = daemon.reader(&project);
+    (project, reader)
+}
+
+#[test]
+fn commits_of_all_branches_are_merged() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_branches(&daemon);
+    let list = |query: &str| list(&reader, &project, query);
+    let (main, test) = (list("ref_name=main"), list("ref_name=test"));
+    let [other, one, empty] = &main[..] else {
+        panic!("{main:?}")
+    };
+    let [another, x, made] = &test[..] else {
+        panic!("{test:?}")
+    };
+    // That a branch was made from a state does not bring it there.
+    assert_eq!(made["id"], one["id"]);
+    assert_eq!(made["title"], "create branch");
+    let merged = [another, other, x, one, empty].map(Clone::clone);
+    for query in ["all=true", "all=1&ref_name=none", "all=true&author=ALICE"] {
+        assert_eq!(list(query), merged, "{query}");
+    }
+    for style in ["all=true&per_page=2", "per_page=1&all=yes"] {
+        let target = project.read(&format!("/commits?{style}"));
+        assert_eq!(by_links(&reader, &target), merged, "{style}");
+    }
+    assert_eq!(list("all=true&path=t"), [another, x].map(Clone::clone));
+    assert_eq!(list("all=true&author=bob"), [Value::Null; 0]);
+    let since = x["created_at"].as_str().unwrap();
+    let listed = list(&format!("all=true&since={since}"));
+    let expected: Vec<_> = merged
+        .iter()
+        .filter(|commit| commit["created_at"].as_str().unwrap() >= since)
+        .cloned()
+        .collect();
+    assert_eq!(listed, expected);
+    assert_eq!(list("all=false"), main);
+    let answer = reader.get(&project.read("/commits?all=2"));
+    answer.assert_error(400, "all is invalid");
+}
+
+#[test]
+fn a_state_of_two_branches_is_one_commit() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_branches(&daemon);
+    let before = list(&reader, &project, "all=true");
+    // To the state that the other branch is in.
+    project.save("test", "a", "other");
+    let deleted = project.user.delete(&project.file("test", "t"));
+    assert_eq!(deleted.status, 200);
+    let test = list(&reader, &project, "ref_name=test");
+    assert_eq!(test[0]["id"], before[1]["id"]);
+    let expected = [
+        &test[0], &test[1], &before[0], &before[2], &before[3], &before[4],
+    ];
+    assert_eq!(
+        list(&reader, &project, "all=true"),
+        expected.map(Clone::clone)
+    );
+}
+
+#[test]
+fn a_project_without_a_branch_has_no_commits_at_all() {
+    let daemon = Daemon::start();
+    let project = Project::create(&daemon.user("alice", &[]), "acme/new");
+    let reader = daemon.reader(&project);
+    let target = project.read("/commits?all=true");
+    reader.get(&target).assert_json(200, &json!([]));
+}
