@@ -360,11 +360,11 @@ fn a_compaction_that_is_ended_changes_nothing_and_harms_nothing() {
     let before = number(root, "PRAGMA page_count");
     let process = Process::beside(root);
     let alone = process.store().lock_out_service().unwrap();
-    assert_eq!(process.store().compact(&alone, || true).unwrap(), None);
+    assert!(!process.store().compact(&alone, || true).unwrap());
     assert_eq!(number(root, "PRAGMA page_count"), before);
     // The store goes on, and so does another that is not ended.
     text(root, &["gc"]);
-    process.store().compact(&alone, || false).unwrap().unwrap();
+    assert!(process.store().compact(&alone, || false).unwrap());
     drop(alone);
     assert_sound(root);
 }
@@ -428,6 +428,19 @@ fn a_folder_of_format_2_shrinks_when_it_was_upgraded_and_compacted() {
     assert_eq!(number(root, "PRAGMA auto_vacuum"), 2);
     assert_eq!(json_of(root, &["gc", "--json"])["shrinks"], true);
     assert_sound(root);
+}
+
+#[test]
+fn a_compaction_tells_all_that_the_database_has_lost() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    saved(root, 300);
+    text(root, &["prune", "--keep-snapshots", "1"]);
+    let before = number(root, "PRAGMA page_count");
+    let done = json_of(root, &["gc", "--compact", "--json"]);
+    let after = number(root, "PRAGMA page_count");
+    assert!(after < before / 4, "{before} pages, then {after}");
+    assert_eq!(done["given_back_bytes"], (before - after) * 4096);
 }
 
 /// It may be held: what it keeps would be removed.

@@ -103,6 +103,7 @@ pub(in crate::cli) fn collect(
         )?;
         let alone = store.lock_out_service()?;
         let stop = Stop::watch(false)?;
+        let before = store.size_bytes()?;
         let report = run(keep_deleted_days, wish.wait, &stop, opened, streams)?;
         if report.failed.is_some() {
             return show(wish.json, report, streams);
@@ -112,9 +113,15 @@ pub(in crate::cli) fn collect(
             failed: Some(error),
             ..report
         };
-        let report = match store.compact(&alone, move || asked.is_asked()) {
-            Ok(Some(space)) => Report {
-                given_back_bytes: space,
+        let after = match store.compact(&alone, move || asked.is_asked()) {
+            Ok(true) => store.size_bytes().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let report = match after {
+            Ok(Some(after)) => Report {
+                // With what the collection itself gave back.
+                given_back_bytes: before.saturating_sub(after),
                 free_bytes: 0,
                 shrinks: Some(true),
                 ..report

@@ -77,13 +77,21 @@ impl SqliteStore {
         Lock::take(self.folder.root())
     }
 
-    /// Writes the database anew without free pages, while no service runs. Gives by how many bytes it is
-    /// smaller. Interrupted, it changes nothing; `None` when `is_ended`, which is asked by and by, ended it.
+    /// Bytes of all pages of the database, also of those that are yet in its log alone.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`].
+    pub fn size_bytes(&self) -> Result<u64> {
+        space::size_bytes(self)
+    }
+
+    /// Writes the database anew without free pages, while no service runs. Interrupted, it changes nothing;
+    /// false when `is_ended`, which is asked by and by, ended it.
     pub fn compact(
         &self,
         _alone: &Lock,
         is_ended: impl Fn() -> bool + Clone + Send + 'static,
-    ) -> Result<Option<u64>> {
+    ) -> Result<bool> {
         space::compact(self, is_ended)
     }
 

@@ -35,22 +35,22 @@ impl Pages {
 /// How many instructions of the engine lie between two looks whether it is to end.
 const INSTRUCTIONS_A_LOOK: i32 = 1000;
 
-/// Writes the database anew without free pages, so that it gives later ones back by itself. Gives by how
-/// many bytes it is smaller; `None` when it was asked to end, and nothing was changed. Others wait for as
-/// long as it takes, and its log grows to the size of what is left.
+/// Bytes of all pages of the database, also of those that its log has yet.
+pub(super) fn size_bytes(store: &SqliteStore) -> Result<u64> {
+    store.read(|db| {
+        let number = |pragma: &str| db.query_one(pragma, [], |row| row.get::<_, u64>(0));
+        Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
+    })
+}
+
+/// Writes the database anew without free pages, so that it gives later ones back by itself. False when it
+/// was asked to end, and nothing was changed. Others wait for as long as it takes, and its log grows to the
+/// size of what is left.
 pub(super) fn compact(
     store: &SqliteStore,
     is_ended: impl Fn() -> bool + Clone + Send + 'static,
-) -> Result<Option<u64>> {
-    let size = || -> Result<u64> {
-        let pages = |db: &Connection| {
-            let number = |pragma: &str| db.query_one(pragma, [], |row| row.get::<_, u64>(0));
-            Ok(number("PRAGMA page_count")? * number("PRAGMA page_size")?)
-        };
-        store.read(pages)
-    };
-    let before = size()?;
-    let is_done = store.write(|db, _| {
+) -> Result<bool> {
+    store.write(|db, _| {
         schema::let_pages_go(db)?;
         db.progress_handler(INSTRUCTIONS_A_LOOK, Some(is_ended.clone()))?;
         let written = db.execute_batch("VACUUM");
@@ -59,11 +59,7 @@ pub(super) fn compact(
             Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(false),
             written => written.map(|()| true),
         }
-    })?;
-    if !is_done {
-        return Ok(None);
-    }
-    Ok(Some(before.saturating_sub(size()?)))
+    })
 }
 
 /// Gives them back in small transactions.
