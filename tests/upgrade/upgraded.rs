@@ -42,8 +42,8 @@ fn outlook(fixture: &Fixture, format: u32) -> String {
          format           {format}; this version writes 3\n\
          {steps}\
          room             at most N bytes, N are free\n\
-         backup           none is made; \"siteconf backup TARGET --data {data}\" makes one, also while \
-         the earlier version serves\n"
+         backup           the upgrade makes none; \"siteconf backup TARGET --data {data}\" makes \
+         one, also while the earlier version serves\n"
     )
 }
 

@@ -172,7 +172,7 @@ impl Report {
         );
         line("room", room);
         let backup = format!(
-            "none is made; \"siteconf backup TARGET --data {}\" makes one, also while the earlier \
+            "the upgrade makes none; \"siteconf backup TARGET --data {}\" makes one, also while the earlier \
              version serves",
             self.data
         );
