@@ -4,8 +4,10 @@ use std::env;
 
 use clap::{Args, Subcommand};
 
-use super::settings::{EVERYWHERE, Flags, OF_COMMANDS, Settings, effective, unknown_variables};
-use super::{Result, Streams, serve};
+use super::settings::{
+    EVERYWHERE, Flags, OF_COMMANDS, Settings, effective, refuse, unknown_variables,
+};
+use super::{Error, Result, Streams, serve};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -30,10 +32,9 @@ pub(super) fn run(
     match command {
         ConfigCommand::Check(flags) => {
             serve::check(&Settings::gather(everywhere, flags.settings)?)?;
-            // Not refused: what starts the service may set variables of its own, as Kubernetes does.
-            for name in unknown_variables(env::vars_os().map(|(name, _)| name)) {
-                writeln!(streams.err, "{name} in the environment is no setting")?;
-            }
+            let unknown = unknown_variables(env::vars_os().map(|(name, _)| name)).into_iter();
+            let wrong = |name| Error::Usage(format!("{name} in the environment is no setting"));
+            refuse(unknown.map(wrong).collect())?;
             writeln!(streams.out, "the settings are right")?;
         }
         ConfigCommand::Print(flags) => {

@@ -28,7 +28,7 @@ pub(super) fn open(settings: &Settings, purpose: Purpose) -> Result<Engine> {
 /// # Errors
 /// [`Error::Usage`] for a password that cannot be read.
 pub(super) fn address(settings: &Settings) -> Result<StoreAddress> {
-    Ok(match &settings.store {
+    Ok(match &*settings.store {
         StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
         StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
     })

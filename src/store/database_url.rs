@@ -1,5 +1,6 @@
 //! The address of a database, which may hold a password and is shown without it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -57,14 +58,22 @@ impl DatabaseUrl {
     /// Takes a URL, as in `postgres://siteconf@localhost/siteconf`.
     ///
     /// # Errors
-    /// What is wrong with it, a sentence that repeats nothing of it.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
+    /// What is wrong with it, a sentence that repeats nothing of it but the name of a parameter.
+    pub fn parse(text: &str) -> Result<Self, Cow<'static, str>> {
         if !cfg!(feature = "fleet") {
             return Err(
                 "this program was built without the feature \"fleet\", which a store in PostgreSQL \
-                 needs",
+                 needs"
+                    .into(),
             );
         }
+        let read = Self::read(text)?;
+        #[cfg(feature = "fleet")]
+        read.require_client_takes()?;
+        Ok(read)
+    }
+
+    fn read(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("postgres://")
             .or_else(|| text.strip_prefix("postgresql://"))
@@ -130,6 +139,37 @@ impl DatabaseUrl {
                 .map(PathBuf::from),
             certificate,
         })
+    }
+
+    /// Refuses what the client that connects would.
+    #[cfg(feature = "fleet")]
+    fn require_client_takes(&self) -> Result<(), Cow<'static, str>> {
+        let is_taken = |url: &str| url.parse::<tokio_postgres::Config>().is_ok();
+        let url = self.reveal_to_client();
+        let (address, query) = url.split_once('?').unwrap_or((&url, ""));
+        if !is_taken(address) {
+            let reason = "its address is not of the form postgres://user@host:port/database, with a port of at \
+                          most 65535";
+            return Err(reason.into());
+        }
+        let mut is_behind_password = false;
+        for param in query.split('&').filter(|param| !param.is_empty()) {
+            let name = param.split('=').next().unwrap_or_default();
+            if !is_taken(&format!("postgres:///?{param}")) {
+                // What follows a password may be a part of one in which an & is not written %26.
+                let is_word = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                return Err(if is_word && !is_behind_password {
+                    let reason = "there is no such parameter, or its value cannot be";
+                    format!("the parameter \"{name}\": {reason}").into()
+                } else {
+                    "it has a parameter that there is not, or whose value cannot be; an & in a password \
+                     must be written %26"
+                        .into()
+                });
+            }
+            is_behind_password |= percent_decode_str(name).decode_utf8_lossy() == "password";
+        }
+        Ok(())
     }
 
     /// True for a text that is a URL, or was meant to be one, and not the name of a folder.
@@ -217,7 +257,7 @@ mod tests {
             ("postgres:///d?pass%77ord=Hidden", "postgres:///d", false),
             ("postgres://a@h", "postgres://a@h/", false),
             (
-                "postgres://a@h/d?sslmode=verify-full&sslrootcert=%2Fca.pem&x=Hidden",
+                "postgres://a@h/d?sslmode=verify-full&sslrootcert=%2Fca.pem&options=Hidden",
                 "postgres://a@h/d?sslmode=verify-full&sslrootcert=%2Fca.pem",
                 false,
             ),
@@ -245,9 +285,13 @@ mod tests {
             "postgres://a:Hid?den@h/d",
             "postgres://a:Hidden@h/d?sslmode=require",
             "postgres://a:Hidden@h/d?sslcert=/a.pem",
+            "postgres://a:Hidden@h:99999/d",
+            "postgres://a@h/d?Hidden=1",
+            "postgres://a@h/d?password=x&hid",
+            "postgres://a@h/d?port=Hidden",
         ] {
             let refusal = DatabaseUrl::parse(wrong).unwrap_err();
-            assert!(!refusal.contains("Hid"), "{refusal}");
+            assert!(!refusal.to_lowercase().contains("hid"), "{refusal}");
         }
     }
 }

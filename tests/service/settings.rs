@@ -74,6 +74,25 @@ fn the_stronger_place_holds_and_is_told() {
 }
 
 #[test]
+fn a_variable_that_is_no_setting_is_refused_by_the_check_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for (word, code, said) in [
+        (
+            "check",
+            2,
+            "siteconf: SITECONF_LISTN in the environment is no setting\n",
+        ),
+        ("print", 0, ""),
+    ] {
+        let mut command = siteconf(&folder.path().join("data"));
+        command.args(["config", word]).env("SITECONF_LISTN", "none");
+        let Output { status, stderr, .. } = command.output().unwrap();
+        let stderr = String::from_utf8(stderr).unwrap();
+        assert_eq!((status.code(), stderr.as_str()), (Some(code), said));
+    }
+}
+
+#[test]
 fn a_variable_that_is_empty_is_not_set() {
     let names = [
         "DATA",

@@ -31,7 +31,7 @@ impl KeyFile {
             &source.accounts,
         )?;
         let key = state.into_key().map_err(Error::Failed)?;
-        let path = match &to.store {
+        let path = match &*to.store {
             StoreAddress::Folder(root) => engine::key_file_below(root),
             StoreAddress::Postgres(_) => {
                 let path = engine::key_file(None, to)?;

@@ -158,7 +158,7 @@ fn report(copied: &Copied, sides: &Sides, key: &KeyFile, streams: &mut Streams<'
     writeln!(out, "{:16} {}", "last version", records.last)?;
     writeln!(out, "{:16} {}", "digest", records.blake3)?;
     writeln!(out, "{:16} {}", "server key", key.shown())?;
-    let serve = match &sides.to.store {
+    let serve = match &*sides.to.store {
         StoreAddress::Folder(_) => "--data",
         StoreAddress::Postgres(_) => "--store",
     };

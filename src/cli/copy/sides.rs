@@ -26,7 +26,7 @@ impl Sides {
             from: with(settings, address("--from", from)?),
             to: with(settings, address("--to", to)?),
         };
-        match (&sides.from.store, &sides.to.store) {
+        match (&*sides.from.store, &*sides.to.store) {
             (StoreAddress::Postgres(_), StoreAddress::Postgres(_)) => Err(Error::Usage(
                 "--from and --to are both databases: use a base backup, or pg_dump, and keep the key's file \
                  and the bucket with it"
@@ -57,7 +57,7 @@ fn address(flag: &str, text: &OsStr) -> Result<StoreAddress> {
 fn with(settings: &Settings, store: StoreAddress) -> Settings {
     let is_folder = matches!(store, StoreAddress::Folder(_));
     Settings {
-        store,
+        store: settings.store.replaced(store),
         blobs: settings.blobs.clone().filter(|_| !is_folder),
         ..settings.clone()
     }

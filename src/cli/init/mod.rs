@@ -31,7 +31,7 @@ pub(super) struct Wish {
 
 /// `init`. It makes what a first start of the service makes; one that was interrupted is finished.
 pub(super) fn init(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
-    match &settings.store {
+    match &*settings.store {
         StoreAddress::Folder(_) if wish.daemon.daemon_role.is_some() => Err(Error::Usage(
             "--daemon-role is for a store in PostgreSQL, and store names none".to_owned(),
         )),

@@ -28,6 +28,8 @@ const NO_SOCKET: &str = "what lies there is no socket, and is not replaced";
 const NONE: &str = "none";
 /// The rights on the Unix socket: who may open it is believed what it tells of clients.
 const SOCKET_MODE: u32 = 0o660;
+/// Longest path of a Unix socket: the system takes 108 bytes with the one that ends it.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Longest wait for another service that begins to listen in the same folder, and how often it is tried.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
@@ -201,6 +203,11 @@ pub(super) fn wrong_places(settings: &Settings) -> Vec<Error> {
     // An absent folder is no fault: systemd makes one with the service (`RuntimeDirectory=`).
     if fs::symlink_metadata(&**unix).is_ok_and(|found| !found.file_type().is_socket()) {
         wrong.push(unix.refuse(NO_SOCKET));
+    }
+    if unix.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+        wrong.push(unix.refuse(format_args!(
+            "it is too long for a socket: it must have at most {SOCKET_PATH_BYTES_MAX} bytes"
+        )));
     }
     if wrong.is_empty() {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

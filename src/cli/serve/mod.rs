@@ -16,6 +16,7 @@ mod signals;
 mod watchdog;
 
 use std::fmt;
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,10 +56,18 @@ pub(in crate::cli) struct ServeFlags {
 pub(super) fn check(settings: &Settings) -> Result<()> {
     let mut wrong = log::wrong_settings(settings);
     wrong.extend(listen::wrong_places(settings));
-    if let StoreAddress::Postgres(url) = &settings.store {
-        wrong.extend(engine::check_address(url, settings).err());
-        wrong.extend(engine::key_file(None, settings).err());
-        wrong.extend(bucket::access(settings).err());
+    match &*settings.store {
+        // An absent one is no fault: a start makes it.
+        StoreAddress::Folder(root) => {
+            if fs::metadata(root).is_ok_and(|found| !found.is_dir()) {
+                wrong.push(settings.store.refuse("it must be a folder"));
+            }
+        }
+        StoreAddress::Postgres(url) => {
+            wrong.extend(engine::check_address(url, settings).err());
+            wrong.extend(engine::key_file(None, settings).err());
+            wrong.extend(bucket::access(settings).err());
+        }
     }
     settings::refuse(wrong)
 }

@@ -56,9 +56,9 @@ fn value(given: &Given) -> Result<Value> {
     let text = given.text()?;
     if setting.may_hold_secret() {
         let shown = if setting.name == BLOBS {
-            BucketUrl::parse(&text).map(|url| url.to_string())
+            BucketUrl::parse(&text).ok().map(|url| url.to_string())
         } else {
-            DatabaseUrl::parse(&text).map(|url| url.to_string())
+            DatabaseUrl::parse(&text).ok().map(|url| url.to_string())
         };
         return Ok(Value::String(shown.unwrap_or_default()));
     }

@@ -130,7 +130,7 @@ impl Given {
             Written::Plain(_) => unit.parse(&self.text()?),
             Written::Text(text) if unit != Unit::Things => unit.parse(text),
             Written::Number(number) => Ok(*number),
-            _ => Err(unit.rule()),
+            _ => Err(unit.rule_for(&self.shown)),
         }
         .map_err(|rule| self.refuse(rule))?;
         if unit == Unit::Seconds && number > SECONDS_MAX {
@@ -194,14 +194,22 @@ impl Given {
         &self,
         read: impl FnOnce(&Self) -> Result<T, Error>,
     ) -> Result<Told<T>, Error> {
-        Ok(Told {
-            value: read(self)?,
-            given: self.clone(),
-        })
+        Ok(self.holding(read(self)?))
+    }
+
+    /// A value that was read of it.
+    pub(super) fn holding<T>(&self, value: T) -> Told<T> {
+        let given = self.clone();
+        Told { value, given }
     }
 }
 
 impl<T> Told<T> {
+    /// The same with another value, which a command has from elsewhere.
+    pub(in crate::cli) fn replaced(&self, value: T) -> Self {
+        self.given.holding(value)
+    }
+
     /// Says what is wrong with it, which only its use has shown.
     pub(in crate::cli) fn refuse(&self, reason: impl fmt::Display) -> Error {
         self.given.refuse(reason)
@@ -213,6 +221,12 @@ impl<T> Deref for Told<T> {
 
     fn deref(&self) -> &T {
         &self.value
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Told<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
     }
 }
 

@@ -15,7 +15,10 @@ mod tests;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
+
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::{Error, Result};
 use crate::access::{AccountLimits, SessionLifetimes};
@@ -43,7 +46,7 @@ const BLOBS_KEPT_DAYS_MAX: u64 = 36_500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     /// Where the store lies.
-    pub(super) store: StoreAddress,
+    pub(super) store: Told<StoreAddress>,
     /// File of the password for the database that it lies in; empty for none.
     pub(super) postgres_password_file: Told<PathBuf>,
     /// File of the server's key, of a store in a database; empty for none.
@@ -116,7 +119,7 @@ impl Settings {
     /// # Errors
     /// [`Error::not_offered`] where the store lies in a database.
     pub(super) fn folder(&self, what: &str, instead: &str) -> Result<&Path> {
-        match &self.store {
+        match &*self.store {
             StoreAddress::Folder(root) => Ok(root),
             StoreAddress::Postgres(_) => Err(Error::not_offered(what, instead)),
         }
@@ -165,13 +168,7 @@ impl Settings {
                 Source::Default => Ok(None),
                 _ => base_url(url).map(Some),
             }),
-            hosts: all.read("hosts", |hosts| {
-                each(hosts, |host| {
-                    is_host(host)
-                        .then(|| host.to_owned())
-                        .ok_or("it must be a name or an address, as in conf.example")
-                })
-            }),
+            hosts: all.read("hosts", |hosts| each(hosts, host)),
             root_mount: all.read("root_mount", Given::bool),
             trusted_proxies: all.read("trusted_proxies", |proxies| each(proxies, str::parse)),
             archive_bytes_max: number("archive_bytes_max"),
@@ -275,6 +272,9 @@ const OF_PULL: [&str; 5] = [
     "SITECONF_CHANGES",
 ];
 
+/// How the variables begin that Kubernetes sets for a service that is named siteconf.
+const OF_KUBERNETES: [&str; 2] = ["SITECONF_SERVICE_", "SITECONF_PORT"];
+
 /// The variables of the build, which a person who builds and runs has set for both.
 const OF_THE_BUILD: [&str; 2] = ["SITECONF_PAGE", "SITECONF_PAGE_DIR"];
 
@@ -284,6 +284,7 @@ pub(super) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<St
         SETTINGS.iter().any(|setting| setting.variable() == name)
             || OF_PULL.contains(&name)
             || OF_THE_BUILD.contains(&name)
+            || OF_KUBERNETES.iter().any(|start| name.starts_with(start))
     };
     let texts = names.filter_map(|name| name.into_string().ok());
     let mut unknown: Vec<_> = texts
@@ -306,7 +307,7 @@ fn default_of(name: &str) -> Given {
 }
 
 /// Where the store lies.
-fn store(all: &All) -> StoreAddress {
+fn store(all: &All) -> Told<StoreAddress> {
     let folder = all.read("data", |data| match data.path()? {
         url if url.to_str().is_some_and(DatabaseUrl::is_meant_by) => {
             // Not shown: it may hold a password.
@@ -337,7 +338,7 @@ fn store(all: &All) -> StoreAddress {
                 wrong.push(given.refuse("it is for a store in PostgreSQL, and store names none"));
             }
         }
-        return StoreAddress::Folder(folder);
+        return all.get("data").holding(StoreAddress::Folder(folder));
     };
     let data = all.get("data");
     if data.source == Source::Flag {
@@ -346,7 +347,7 @@ fn store(all: &All) -> StoreAddress {
             "the store lies in PostgreSQL, says store ({place}); give one of the two"
         )));
     }
-    StoreAddress::Postgres(url)
+    all.get("store").holding(StoreAddress::Postgres(url))
 }
 
 fn limits(all: &All) -> Limits {
@@ -419,18 +420,41 @@ fn base_url(given: &Given) -> Result<String> {
         .refuse("it must be http:// or https:// and a host, and a port if need be, nothing more"))
 }
 
-fn is_host(host: &str) -> bool {
-    !host.is_empty() && is_base_url(&format!("http://{host}"))
+/// A name under which the service is reached, or an address, each with a port or without.
+fn host(text: &str) -> std::result::Result<String, &'static str> {
+    if is_base_url(&format!("http://{text}")) {
+        return Ok(text.to_owned());
+    }
+    Err(if text.contains('*') {
+        "each name must be written out, and * stands for none"
+    } else if text.parse::<Ipv6Addr>().is_ok() {
+        "an address of IPv6 must stand in brackets, as in [::1]"
+    } else {
+        "it must be a name or an address, as in conf.example"
+    })
 }
 
+/// True for a scheme and a host, and a port from 1 where one is given.
 fn is_base_url(url: &str) -> bool {
     let rest = url
         .strip_prefix("http://")
         .or_else(|| url.strip_prefix("https://"));
-    rest.is_some_and(|rest| {
-        !rest.is_empty()
-            && !rest.starts_with(':')
-            && rest.bytes().all(|b| b.is_ascii_graphic())
-            && !rest.contains(['/', '?', '#', '"', '<', '>', '\\', '@'])
-    })
+    let Some(rest) = rest else {
+        return false;
+    };
+    let (host, port) = match rest.rsplit_once(':') {
+        Some((host, port)) if !rest.ends_with(']') => (host, Some(port)),
+        _ => (rest, None),
+    };
+    let is_host = match host.strip_prefix('[') {
+        Some(inner) => inner
+            .strip_suffix(']')
+            .is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+        None => !host.contains(':') && ServerName::try_from(host).is_ok(),
+    };
+    let is_port = |port: &str| {
+        let number = port.parse::<u16>();
+        number.is_ok_and(|number| number > 0 && number.to_string() == port)
+    };
+    is_host && port.is_none_or(is_port)
 }

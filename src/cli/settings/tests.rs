@@ -43,6 +43,12 @@ fn told(text: &str) -> Told<String> {
     given.told(Given::text).unwrap()
 }
 
+/// A folder of a store as `told` gives it.
+fn told_folder(path: &str) -> Told<StoreAddress> {
+    let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
+    given.holding(StoreAddress::Folder(path.into()))
+}
+
 /// A path as `told` gives it.
 fn told_path(path: &str) -> Told<PathBuf> {
     let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
@@ -54,7 +60,7 @@ fn without_a_word_the_defaults_hold() {
     assert_eq!(
         served(&[]).unwrap(),
         Settings {
-            store: StoreAddress::Folder("./siteconf-data".into()),
+            store: told_folder("./siteconf-data"),
             postgres_password_file: told_path(""),
             server_key_file: told_path(""),
             blobs: None,
@@ -114,7 +120,7 @@ fn the_file_gives_way_to_flags() {
     assert_eq!(
         settings.unwrap(),
         Settings {
-            store: StoreAddress::Folder("/srv/b".into()),
+            store: told_folder("/srv/b"),
             postgres_password_file: told_path(""),
             server_key_file: told_path(""),
             blobs: None,
@@ -166,6 +172,14 @@ fn the_file_gives_way_to_flags() {
 
 #[test]
 fn a_flag_takes_lists_with_commas_and_a_switch_needs_no_value() {
+    for url in [
+        "http://[::1]:8080",
+        "https://a_b.example",
+        "http://10.0.0.1:80",
+    ] {
+        let settings = served(&["--external-url", url]).unwrap();
+        assert_eq!(settings.external_url.as_deref(), Some(url));
+    }
     let settings = served(&["--hosts", "a,b", "--hosts=c", "--root-mount"]).unwrap();
     assert_eq!(settings.hosts, ["a", "b", "c"]);
     assert!(settings.root_mount);
@@ -268,6 +282,35 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
              name or an address, as in conf.example",
         ),
         (
+            "hosts = [\"*.example\"]",
+            "hosts = [\"*.example\"] (FILE, line 1): \"*.example\": each name must be written out, and * \
+             stands for none",
+        ),
+        (
+            "hosts = [\"[::1]\", \"::1\"]",
+            "hosts = [\"[::1]\", \"::1\"] (FILE, line 1): \"::1\": an address of IPv6 must stand in \
+             brackets, as in [::1]",
+        ),
+        #[cfg(feature = "fleet")]
+        (
+            "store = \"postgres://a:b@h/d?bogus=1\"",
+            "store (FILE, line 1): the parameter \"bogus\": there is no such parameter, or its value cannot be",
+        ),
+        #[cfg(feature = "fleet")]
+        (
+            "\nstore = \"postgres://a:b@h:99999/d\"",
+            "store (FILE, line 2): its address is not of the form postgres://user@host:port/database, with a \
+             port of at most 65535",
+        ),
+        (
+            "keep_days = 99999999999999999999",
+            "keep_days = 99999999999999999999 (FILE, line 1): it must be at most 18446744073709551615",
+        ),
+        (
+            "shutdown_s = 99999999999999999999",
+            "shutdown_s = 99999999999999999999 (FILE, line 1): it must be at most 3153600000, a century",
+        ),
+        (
             "session_absolute_s = 5\nsession_idle_s = 0",
             "session_idle_s = 0 (FILE, line 2): it must be at least 1",
         ),
@@ -306,6 +349,12 @@ fn a_wrong_flag_names_itself_and_its_value() {
         "https:///x",
         "http://a?b",
         "https://a/b",
+        "https://a:abc",
+        "https://a:99999",
+        "https://a:0",
+        "https://a:",
+        "https://u@a",
+        "https://-bad-.example",
     ] {
         assert_eq!(
             refusal(served(&["--external-url", url])),
@@ -324,6 +373,10 @@ fn a_wrong_flag_names_itself_and_its_value() {
             &["--shutdown-s", "soon"],
             "shutdown_s = \"soon\" (--shutdown-s): it must be a whole number of seconds, or as 90s, 5m \
              or 12h",
+        ),
+        (
+            &["--connections-max", "99999999999999999999"],
+            "limits.connections_max = \"99999999999999999999\" (--connections-max): it must be at most 18446744073709551615",
         ),
         (
             &["--root-mount=yes"],
@@ -393,6 +446,8 @@ fn variables_that_are_no_settings_are_known() {
         "SITECONF_PAGE",
         "PATH",
         "SITECONF_B",
+        "SITECONF_SERVICE_HOST",
+        "SITECONF_PORT_8080_TCP",
     ];
     let unknown = unknown_variables(names.into_iter().map(OsString::from));
     assert_eq!(unknown, ["SITECONF_B", "SITECONF_LISTN"]);

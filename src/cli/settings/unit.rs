@@ -33,11 +33,21 @@ impl Unit {
             Self::Seconds => alone().or_else(|| parse_span_s(text)),
             Self::Days => alone().or_else(|| days(text)),
         };
-        read.ok_or(self.rule())
+        read.ok_or_else(|| self.rule_for(text))
+    }
+
+    /// What a value must be that is none: for a number that is too large, the largest.
+    pub(super) fn rule_for(self, text: &str) -> &'static str {
+        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        match self {
+            _ if !is_number => self.rule(),
+            Self::Seconds => "it must be at most 3153600000, a century",
+            Self::Things | Self::Bytes | Self::Days => "it must be at most 18446744073709551615",
+        }
     }
 
     /// What a value must be.
-    pub(super) fn rule(self) -> &'static str {
+    fn rule(self) -> &'static str {
         match self {
             Self::Things => "it must be a whole number",
             Self::Bytes => "it must be a whole number of bytes, or as 500M or 1G",

@@ -128,7 +128,7 @@ fn gather(
     )
     .flatten();
     Status {
-        data: match &settings.store {
+        data: match &*settings.store {
             StoreAddress::Folder(root) => visible_path(root),
             StoreAddress::Postgres(url) => url.to_string(),
         },

@@ -87,6 +87,26 @@ fn a_log_that_cannot_be_opened_is_told_before_the_start() {
 }
 
 #[test]
+fn a_place_that_cannot_be_is_told_before_the_start() {
+    let desk = Desk::new();
+    lay(&desk.path(""), &[("file", "")]);
+    let file = desk.path("file").display().to_string();
+    assert_eq!(
+        desk.refused(2, &["config", "check", "--data", &file]),
+        format!("siteconf: data = \"{file}\" (--data): it must be a folder\n")
+    );
+    let long = format!("/{}", "x".repeat(107));
+    desk.done(&["config", "check", "--unix-listen", &long[..107]]);
+    assert_eq!(
+        desk.refused(2, &["config", "check", "--unix-listen", &long]),
+        format!(
+            "siteconf: unix_listen = \"{long}\" (--unix-listen): it is too long for a socket: it must have \
+             at most 107 bytes\n"
+        )
+    );
+}
+
+#[test]
 fn what_holds_is_printed_as_a_file_that_says_the_same() {
     let desk = Desk::new();
     let config = desk.path("siteconf.toml").display().to_string();

@@ -14,7 +14,7 @@ pub(in crate::cli) fn run(
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let url = match &settings.store {
+    let url = match &*settings.store {
         StoreAddress::Postgres(url) => url,
         StoreAddress::Folder(data) => {
             return Err(Error::Failed(format!(
