@@ -277,32 +277,6 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
             "hosts = \"conf.example\" (FILE, line 1): it must be a list of texts, as in [\"a\", \"b\"]",
         ),
         (
-            "hosts = [\"https://conf.example\"]",
-            "hosts = [\"https://conf.example\"] (FILE, line 1): \"https://conf.example\": it must be a \
-             name or an address, as in conf.example",
-        ),
-        (
-            "hosts = [\"*.example\"]",
-            "hosts = [\"*.example\"] (FILE, line 1): \"*.example\": each name must be written out, and * \
-             stands for none",
-        ),
-        (
-            "hosts = [\"[::1]\", \"::1\"]",
-            "hosts = [\"[::1]\", \"::1\"] (FILE, line 1): \"::1\": an address of IPv6 must stand in \
-             brackets, as in [::1]",
-        ),
-        #[cfg(feature = "fleet")]
-        (
-            "store = \"postgres://a:b@h/d?bogus=1\"",
-            "store (FILE, line 1): the parameter \"bogus\": there is no such parameter, or its value cannot be",
-        ),
-        #[cfg(feature = "fleet")]
-        (
-            "\nstore = \"postgres://a:b@h:99999/d\"",
-            "store (FILE, line 2): its address is not of the form postgres://user@host:port/database, with a \
-             port of at most 65535",
-        ),
-        (
             "keep_days = 99999999999999999999",
             "keep_days = 99999999999999999999 (FILE, line 1): it must be at most 18446744073709551615",
         ),
@@ -329,6 +303,40 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
         (
             "limits.threads_max = 0",
             "limits.threads_max = 0 (FILE, line 1): it must be 1 to 512",
+        ),
+    ] {
+        assert_eq!(refusal(served_with(text, &[])), said, "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_address_is_told_with_what_is_wrong_in_it() {
+    for (text, said) in [
+        (
+            "hosts = [\"https://conf.example\"]",
+            "hosts = [\"https://conf.example\"] (FILE, line 1): \"https://conf.example\": it must be a \
+             name or an address, as in conf.example",
+        ),
+        (
+            "hosts = [\"*.example\"]",
+            "hosts = [\"*.example\"] (FILE, line 1): \"*.example\": each name must be written out, and * \
+             stands for none",
+        ),
+        (
+            "hosts = [\"[::1]\", \"::1\"]",
+            "hosts = [\"[::1]\", \"::1\"] (FILE, line 1): \"::1\": an address of IPv6 must stand in \
+             brackets, as in [::1]",
+        ),
+        #[cfg(feature = "fleet")]
+        (
+            "store = \"postgres://a:b@h/d?bogus=1\"",
+            "store (FILE, line 1): the parameter \"bogus\": there is no such parameter, or its value cannot be",
+        ),
+        #[cfg(feature = "fleet")]
+        (
+            "\nstore = \"postgres://a:b@h:99999/d\"",
+            "store (FILE, line 2): its address is not of the form postgres://user@host:port/database, with a \
+             port of at most 65535",
         ),
     ] {
         assert_eq!(refusal(served_with(text, &[])), said, "{text}");
