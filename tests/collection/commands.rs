@@ -454,6 +454,9 @@ fn a_pin_that_cannot_be_opened_is_not_passed_over() {
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     assert_eq!(
         String::from_utf8(refused.stderr).unwrap(),
-        "siteconf: looking for imports: Too many levels of symbolic links (os error 40)\n"
+        format!(
+            "siteconf: {}: looking for imports: Too many levels of symbolic links (os error 40)\n",
+            root.display()
+        )
     );
 }

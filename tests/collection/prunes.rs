@@ -299,7 +299,10 @@ fn what_is_damaged_keeps_its_snapshots_and_the_others_are_pruned() {
         let is_whole = pruned.len() == all.len();
         assert_eq!(output.status.success(), is_whole, "{keys}: {output:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        let says = said.contains(&format!("siteconf: record \"{keys}\" is damaged: "));
+        let says = said.contains(&format!(
+            "siteconf: {}: record \"{keys}\" is damaged: ",
+            root.path().display()
+        ));
         assert_eq!(says, !is_whole, "{said}");
     }
 }

@@ -99,10 +99,13 @@ fn a_store_that_is_damaged_is_told_with_its_file() {
         "no database at all, ".repeat(1000),
     )
     .unwrap();
-    let said = "siteconf: database: file is not a database: store.db is damaged; see what is left with \
-                \"siteconf debug check\", and restore the folder from a backup";
+    let said = format!(
+        "siteconf: {}: database: file is not a database: store.db is damaged; see what is left with \
+         \"siteconf debug check\", and restore the folder from a backup",
+        stage.shown("data")
+    );
     for words in [&["user", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
-        stage.refused(words, 1, said);
+        stage.refused(words, 1, &said);
     }
     for name in ["store.db", "store.db-wal", "store.db-shm"] {
         // The log may be gone.
