@@ -68,7 +68,10 @@ fn an_upgrade_is_refused_while_a_backup_runs() {
     let output = siteconf.run(&["upgrade"]);
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "siteconf: a backup is running; try again when it has ended\n"
+        format!(
+            "siteconf: {}: a backup is running; try again when it has ended\n",
+            fixture.path("data").display()
+        )
     );
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fixture.format(), "siteconf 1\n");
