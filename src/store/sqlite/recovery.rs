@@ -13,7 +13,7 @@ use std::path::Path;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::data_folder::Folder;
+use super::data_folder::{Folder, sync_dir};
 use super::failure::{failure_of, unopened};
 use super::high_water::HighWater;
 use super::room::reserve::Reserve;
@@ -194,14 +194,15 @@ pub(super) fn settle_log(db: &mut Connection, folder: &Folder) -> Result<()> {
     empty_log(db, folder)
 }
 
-/// Has what a process beside a daemon has read in the log on the disk. Of a daemon that was killed in a sync just
-/// before, SQLite reads what it had written, and by nobody's sync is that durable yet.
+/// Has what a process beside a daemon has read in the log on the disk, and the log's name. Of a daemon that was killed
+/// in a sync just before, SQLite reads what it had written, and by nobody's sync is that durable yet.
 fn sync_log(folder: &Folder) -> Result<()> {
     let synced = match File::open(folder.log()) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(unopened).and_then(|log| log.sync_data()),
     };
-    synced.map_err(|e| StoreError::io("syncing the log", e))
+    let durable = synced.and_then(|()| sync_dir(folder.root()));
+    durable.map_err(|e| StoreError::io("syncing the log", e))
 }
 
 /// Has what the log holds on the disk.
