@@ -108,13 +108,21 @@ impl Crowd {
 
     fn try_connect(&self, number: usize) -> io::Result<TcpStream> {
         let last = u8::try_from(2 + number % ADDRESSES).unwrap();
-        let socket = TcpSocket::new_v4()?;
-        socket.set_recv_buffer_size(4096)?;
-        socket.bind(SocketAddr::new(Ipv4Addr::new(127, 0, 1, last).into(), 0))?;
-        let stream = self.runtime.block_on(socket.connect(self.to))?.into_std()?;
-        stream.set_nonblocking(false)?;
-        // Longer than any answer takes.
-        stream.set_read_timeout(Some(Duration::from_mins(1)))?;
-        Ok(stream)
+        let from = SocketAddr::new(Ipv4Addr::new(127, 0, 1, last).into(), 0);
+        self.runtime.block_on(connect(self.to, Some(from)))
     }
+}
+
+/// Connects a client for which the system takes no more than a few KiB that it does not read.
+pub(crate) async fn connect(to: SocketAddr, from: Option<SocketAddr>) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    if let Some(from) = from {
+        socket.bind(from)?;
+    }
+    let stream = socket.connect(to).await?.into_std()?;
+    stream.set_nonblocking(false)?;
+    // Longer than any answer takes.
+    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
+    Ok(stream)
 }

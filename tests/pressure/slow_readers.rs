@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use siteconf::access::{Accounts, Gate, NewToken, Role, SessionLifetimes, Visit, projects};
@@ -16,12 +15,13 @@ use siteconf::base::secret::ServerKey;
 use siteconf::http::{AccessLog, HttpSettings, Limits, Listener, Server};
 use siteconf::repo::{Condition, ProjectWriter};
 use siteconf::store::memory::MemoryStore;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::client::Client;
 use crate::daemon::{PROJECT, read};
+use crate::limited::{alone, connect};
 
 const PASSWORD: &str = "a long password, not guessed";
 const FILES: usize = 16;
@@ -107,17 +107,8 @@ impl Served {
     /// Has the archive sent to a client that takes the beginning of it and no more: it waits for the rest of what it
     /// was given, and keeps the place.
     fn slow(&self) -> BufReader<TcpStream> {
-        let connected = self.runtime.block_on(async {
-            let socket = TcpSocket::new_v4()?;
-            socket.set_recv_buffer_size(4096)?;
-            socket.connect(self.address).await?.into_std()
-        });
+        let connected = self.runtime.block_on(connect(self.address, None));
         let mut stream = connected.unwrap();
-        stream.set_nonblocking(false).unwrap();
-        // Longer than any answer takes.
-        stream
-            .set_read_timeout(Some(Duration::from_mins(1)))
-            .unwrap();
         let head = format!(
             "GET {} HTTP/1.1\r\nHost: a\r\nPRIVATE-TOKEN: {}\r\nConnection: close\r\n\r\n",
             archive(),
@@ -162,6 +153,7 @@ fn rest(mut stream: BufReader<TcpStream>) -> (usize, io::Result<usize>) {
 
 #[test]
 fn who_finds_no_place_gets_that_of_a_client_that_takes_too_little() {
+    let _alone = alone();
     // The account of the first has its part then, that of the second finds nothing left.
     for (other, status, message) in [(1, 429, HAS_ITS_PLACES), (2, 503, NO_PLACE)] {
         let served = Served::start();
@@ -181,6 +173,7 @@ fn who_finds_no_place_gets_that_of_a_client_that_takes_too_little() {
 
 #[test]
 fn a_slow_client_gets_all_where_nobody_needs_its_place() {
+    let _alone = alone();
     let served = Served::start();
     let slow = served.slow();
     served.clock.advance_s(LONG_S);

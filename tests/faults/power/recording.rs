@@ -53,11 +53,17 @@ pub(super) struct Recording {
 fn kill_on_start(data: &Path, recorder: &Recorder, syncs: u32, random: &mut StdRng) {
     let most = random.random_range(1..=syncs);
     let when = random.random_range(1..=most);
-    let mut process = recorder.kill_at_sync(&serve(data), when).spawn().unwrap();
+    is_killed_at(when, data, recorder);
+}
+
+/// Starts a service that is killed at its sync of this number, or when it listens; false if it came to that.
+pub(super) fn is_killed_at(sync: u32, data: &Path, recorder: &Recorder) -> bool {
+    let mut process = recorder.kill_at_sync(&serve(data), sync).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let _listens = lines.any(|line| line.unwrap().contains("listening on"));
+    let listens = lines.any(|line| line.unwrap().contains("listening on"));
     process.kill().unwrap();
     process.wait().unwrap();
+    !listens
 }
 
 impl Recording {

@@ -28,13 +28,24 @@ fn well() -> (Option<i32>, Value, Value) {
     (Some(0), Value::Null, json!([]))
 }
 
-/// Waits until `status` has exit code 1, and nothing to do but this of the daemon, which refuses so much.
+/// Waits until `status` has exit code 1, and finds that the daemon refuses so much and nothing else; this is why
+/// changes are refused, if they are.
 #[track_caller]
-fn assert_refuses(daemon: &Daemon, refuses: &str) {
+pub(super) fn assert_found(daemon: &Daemon, refuses: &str, changes_refused: &Value) {
     soon(|| status(daemon).0 == Some(1));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let finding = format!("the daemon on {} refuses {refuses}", host.trim_end());
-    assert_eq!(status(daemon), (Some(1), json!(refuses), json!([finding])),);
+    let (code, refused, findings) = status(daemon);
+    assert_eq!(
+        (code, &refused, findings),
+        (Some(1), changes_refused, json!([finding]))
+    );
+}
+
+/// The same of one that refuses changes.
+#[track_caller]
+fn assert_refuses(daemon: &Daemon, refuses: &str) {
+    assert_found(daemon, refuses, &json!(refuses));
     let text = String::from_utf8(daemon.command(&["status"], "").stdout).unwrap();
     assert!(text.contains("\nchanges          refused\n"), "{text}");
 }

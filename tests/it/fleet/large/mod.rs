@@ -69,6 +69,12 @@ impl Two {
         crate::harness::soon(|| there.short_id("main") == newest);
     }
 
+    /// Has the one take another file, of so many bytes.
+    fn put(&self, seed: u64, size: usize) -> Answer {
+        let target = self.project.file("main", "new.bin");
+        self.project.user.put(&target, &noise(seed, size))
+    }
+
     /// Announces an upload of so many bytes.
     fn begin(&self, number: u32, bytes: usize) -> Connection {
         let target = self.project.file("main", &format!("slow-{number}.bin"));
