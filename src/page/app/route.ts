@@ -128,9 +128,9 @@ export function go(to: { screen: Screen; repo?: string } & Query, how: { replace
     forgetEntry();
     history.replaceState(entryNow(), "", address(to));
   } else {
-    const entry = leaveEntry();
-    history.pushState(entry, "", address(to));
-    enterEntry(entry);
+    leaveEntry();
+    history.pushState(null, "", address(to));
+    enterEntry(null);
   }
   tell();
 }

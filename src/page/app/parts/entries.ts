@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 /** Of so many entries, those that were left last. */
 const KEPT_MAX = 50;
 
-type Look = Record<string, unknown>;
+type Look = Map<string, unknown>;
 
 const looks = new Map<number, Look>();
 const readers = new Map<string, () => unknown>();
@@ -17,19 +17,17 @@ let last = Date.now();
 /** The number of the entry that is shown. */
 export const entryNow = (): number => entry;
 
-/** Notes the look of what is left, and gives the number of an entry that comes after it. */
-export function leaveEntry(): number {
-  const look = { ...looks.get(entry) };
-  for (const [name, read] of readers) look[name] = read();
+/** Notes the look of what is left. */
+export function leaveEntry(): void {
+  const look: Look = new Map(looks.get(entry));
+  for (const [name, read] of readers) look.set(name, read());
   looks.delete(entry);
   looks.set(entry, look);
   const [oldest] = looks.keys();
   if (looks.size > KEPT_MAX) looks.delete(oldest!);
-  last += 1;
-  return last;
 }
 
-/** Says which entry is shown from now on, by its state: its number. One that a browser made by itself is given one. */
+/** Says which entry is shown from now on, by its state: its number. One that has none is given one. */
 export function enterEntry(state: unknown): void {
   if (typeof state === "number") entry = state;
   else {
@@ -45,7 +43,7 @@ export function forgetEntry(): void {
 }
 
 /** What was noted under a name when the entry that is shown was left; undefined where nobody comes back to it. */
-export const lookOf = <T>(name: string): T | undefined => looks.get(entry)?.[name] as T | undefined;
+export const lookOf = <T>(name: string): T | undefined => looks.get(entry)?.get(name) as T | undefined;
 
 /** Has something noted under a name whenever an entry is left. */
 export function useLook<T>(name: string, read: () => T): void {
