@@ -30,6 +30,20 @@ const scroll = (list, to) => list.evaluate((node, to) => new Promise((done) => {
 
 const focused = (page) => page.evaluate(() => document.activeElement.innerText.split("\n")[0].trim());
 
+/** Holds the answers to what is asked for here until `go` is called; `asked` is kept once something is. */
+async function held(person, of) {
+  let go, ask;
+  const going = new Promise((done) => { go = done; });
+  const asked = new Promise((done) => { ask = done; });
+  await person.route(of, async (route) => {
+    ask();
+    await going;
+    // The page may have given it up.
+    await route.continue().catch(() => null);
+  });
+  return { asked, go: () => { go(); return person.page.unrouteAll({ behavior: "wait" }); } };
+}
+
 /** Opens the folder, scrolls in it, and opens a file; gives where the tree was scrolled to. */
 async function openFile(page) {
   await row(page, "wide").click();
@@ -44,7 +58,8 @@ async function openFile(page) {
 export default [
   ["the way back from a file, and from another screen, leads to its row in the tree", async (world) => {
     const repo = await wide(world, "back/tree");
-    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
     const tree = page.locator(".tree");
     const at = await openFile(page);
     await page.locator(".file .cm-content").click();
@@ -58,6 +73,18 @@ export default [
     await page.goBack();
     await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
     same(await row(page, nameOf(120)).getAttribute("tabindex"), "0");
+    // Whoever leaves before it has come finds it as it was before.
+    const late = await held(person, (url) => url.searchParams.get("path") === "wide");
+    await page.goForward();
+    await heading(page, "Tokens").waitFor();
+    await page.goBack();
+    await late.asked;
+    await row(page, "wide").waitFor();
+    await page.goForward();
+    await heading(page, "Tokens").waitFor();
+    await late.go();
+    await page.goBack();
+    await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
     // Forward, and to it by its address: that is no way back.
     await page.getByRole("link", { name: "To the projects" }).click();
     await page.getByRole("link", { name: repo }).click();

@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { isNowhere } from "../../shared/focus.ts";
 import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
-import { entryNow, lookOf, useLook } from "../parts/entries.ts";
+import { entryNow, useWayBack } from "../parts/entries.ts";
 import type { Act, Acts } from "./entry/acts.tsx";
 import { Line, RowMenu, unsavedIn } from "./tree/line.tsx";
 import type { Row } from "./tree/state.ts";
@@ -76,32 +76,24 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
   };
   const revealed = useRef<string | undefined>(undefined);
   const entry = entryNow();
-  const look = useRef<Look | undefined>(undefined);
-  useLook<Look>("tree", () => ({
+  const [look, done] = useWayBack<Look>("tree", () => ({
     top,
     row: wanted,
     held: box.current!.contains(document.activeElement),
   }));
   useLayoutEffect(() => {
-    look.current = lookOf("tree");
-  }, [entry]);
-  useLayoutEffect(() => {
-    const was = look.current;
     const node = box.current!;
-    if (!was) return;
+    if (!look) return;
     // Where it is not shown, a browser keeps what it was scrolled to.
-    if (node.clientHeight === 0) {
-      look.current = undefined;
-      return;
-    }
+    if (node.clientHeight === 0) return void done();
     revealed.current = current;
-    node.scrollTop = was.top;
+    node.scrollTop = look.top;
     setTop(node.scrollTop);
     // Folders that were open there are read again.
     if (rows.some((row) => row.open && row.count === undefined && !row.failed)) return;
-    look.current = undefined;
-    setFocus(was.row ?? null);
-    if (was.held && isNowhere()) setMoves((moves) => moves + 1);
+    done();
+    setFocus(look.row ?? null);
+    if (look.held && isNowhere()) setMoves((moves) => moves + 1);
   }, [entry, rows]);
   useEffect(() => {
     // Once, when its row has come: who scrolls on stays there.

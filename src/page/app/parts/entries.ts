@@ -57,3 +57,12 @@ export function useLook<T>(name: string, read: () => T): void {
     };
   }, []);
 }
+
+/**
+ * Has something noted likewise that takes time to look so again. Gives what was noted when the entry that is shown was
+ * left, and what says that it looks so, or is not to any more: until then it is not noted anew.
+ */
+export function useWayBack<T>(name: string, read: () => T): [T | undefined, () => void] {
+  useLook(name, () => lookOf<T>(name) ?? read());
+  return [lookOf<T>(name), () => looks.get(entry)?.delete(name)];
+}

@@ -1,7 +1,7 @@
 // Where the list of changes is scrolled to, and which of its rows has the keys.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isNowhere } from "../../../shared/focus.ts";
-import { entryNow, lookOf, useLook } from "../../parts/entries.ts";
+import { entryNow, lookOf, useWayBack } from "../../parts/entries.ts";
 import type { Change, HistoryState } from "../history-state.ts";
 
 /** As far back as the row of what is shown is looked for. */
@@ -33,31 +33,26 @@ export function useSight(history: HistoryState, version: string | undefined, row
   const seen = useRef<string | undefined>(undefined);
   const { list, whole, error } = history;
   const entry = entryNow();
-  const look = useRef<Look | undefined>(undefined);
-  useLook<Look>("history", () => ({
+  const [look, done] = useWayBack<Look>("history", () => ({
     top: box.current?.scrollTop ?? 0,
     row,
     held: box.current?.contains(document.activeElement) ?? false,
     count: list?.length ?? 0,
   }));
   useLayoutEffect(() => {
-    look.current = lookOf("history");
-  }, [entry]);
-  useLayoutEffect(() => {
-    const was = look.current;
     const node = box.current;
-    if (!list || !node || !was) return;
-    if (list.length < was.count && !whole && !error) return void history.older();
-    look.current = undefined;
+    if (!list || !node || !look) return;
+    if (list.length < look.count && !whole && !error) return void history.older();
+    done();
     seen.current = version;
-    node.scrollTop = was.top;
-    if (was.held && isNowhere()) {
-      const at = list.findIndex((one) => one.version === was.row) + 1;
+    node.scrollTop = look.top;
+    if (look.held && isNowhere()) {
+      const at = list.findIndex((one) => one.version === look.row) + 1;
       rowsOf(node)[at]?.focus({ preventScroll: true });
     }
   }, [entry, list, whole, error]);
   useEffect(() => {
-    if (!list || look.current || version === seen.current) return;
+    if (!list || look || version === seen.current) return;
     const isFurther = !list.some((one) => one.version === version) && !whole && list.length < SOUGHT_MAX;
     if (version && isFurther && isOlder(version, list)) {
       if (!error) void history.older();
