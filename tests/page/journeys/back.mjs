@@ -92,6 +92,26 @@ export default [
     same(await row(page, "wide").getAttribute("aria-expanded"), "false");
   }],
 
+  ["after the way back the keys of the tree act on the row that has them", async (world) => {
+    const repo = await newProject(world.admin, "back/keys", { "a.txt": "a", "b.txt": "b" });
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const press = (key) => page.keyboard.press(key);
+    await row(page, "a.txt").waitFor();
+    await row(page, "a.txt").focus();
+    await press("Enter");
+    await heading(page, "a.txt").waitFor();
+    await press("ArrowDown");
+    await press("Enter");
+    await heading(page, "b.txt").waitFor();
+    for (const name of ["a.txt", repo]) {
+      await page.goBack();
+      await heading(page, name).waitFor();
+    }
+    same([await focused(page), await page.evaluate(() => document.activeElement.tabIndex)], ["a.txt", 0]);
+    await press("F2");
+    same(await page.getByRole("dialog").getByRole("textbox").inputValue(), "a.txt");
+  }],
+
   ["the way back from a change, and from a comparison, leads to its row in the history", async (world) => {
     const repo = await long(world, "back/history");
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);

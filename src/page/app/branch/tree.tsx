@@ -93,7 +93,8 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
     if (rows.some((row) => row.open && row.count === undefined && !row.failed)) return;
     done();
     setFocus(look.row ?? null);
-    if (look.held && isNowhere()) setMoves((moves) => moves + 1);
+    // What is done by keys is done to that row: another one that has them is not to keep them.
+    if (node.contains(document.activeElement) || (look.held && isNowhere())) setMoves((moves) => moves + 1);
   }, [entry, rows]);
   useEffect(() => {
     // Once, when its row has come: who scrolls on stays there.
