@@ -6,9 +6,11 @@ import { put } from "./editor/steps.mjs";
 const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
 const PHONE = { width: 390, height: 844, touch: true };
 
-/** A project with a folder of 250 files. */
-const wide = (world, name) =>
-  newProject(world.admin, name, Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`wide/${nameOf(at)}`, "."])));
+/** A folder of 250 files. */
+const WIDE = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`wide/${nameOf(at)}`, "."]));
+
+/** A project with that folder. */
+const wide = (world, name) => newProject(world.admin, name, WIDE);
 
 /** A project with more changes than a page of the history has. */
 async function long(world, name) {
@@ -90,6 +92,31 @@ export default [
     await page.getByRole("link", { name: repo }).click();
     await row(page, "wide").waitFor();
     same(await row(page, "wide").getAttribute("aria-expanded"), "false");
+  }],
+
+  ["who scrolls in the tree before all of it has come back stays there", async (world) => {
+    const repo = await newProject(world.admin, "back/hand", { ...WIDE, "z/a.txt": "a" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    const tree = page.locator(".tree");
+    await row(page, "z").click();
+    await row(page, "a.txt").waitFor();
+    await row(page, "wide").click();
+    await row(page, "wide").getByText("250").waitFor();
+    const at = await scroll(tree, 3000);
+    const height = () => page.locator(".tree .rows").evaluate((node) => node.clientHeight);
+    const all = await height();
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    const late = await held(person, (url) => url.searchParams.get("path") === "z");
+    await page.goBack();
+    await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
+    await tree.hover();
+    await page.mouse.wheel(0, -1000);
+    await soon(() => top(tree), at - 1000);
+    await late.go();
+    await soon(height, all);
+    same(await top(tree), at - 1000);
   }],
 
   ["after the way back the keys of the tree act on the row that has them", async (world) => {

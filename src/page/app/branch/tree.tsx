@@ -169,6 +169,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[focused];
     if (!row || isOfMenu(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    done();
     const key = keys[event.key];
     if (key) key(row);
     else if (event.key.length === 1 && event.key !== "[" && event.key !== "]" && event.key !== "?")
@@ -183,6 +184,9 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
       role="tree"
       aria-label={t("files")}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      // Whoever scrolls or chooses while folders still come is not taken back to where they were.
+      onWheel={done}
+      onPointerDown={done}
       onKeyDown={onKeyDown}
       onFocusCapture={(event) => {
         held.current = event.target as Element;
