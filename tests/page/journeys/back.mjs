@@ -94,6 +94,38 @@ export default [
     same(await row(page, "wide").getAttribute("aria-expanded"), "false");
   }],
 
+  ["the way back to a tree that was filtered leads to its filter and its row", async (world) => {
+    const repo = await wide(world, "back/filter");
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const tree = page.locator(".tree");
+    const field = page.getByLabel("Filter files");
+    await row(page, "wide").waitFor();
+    await field.fill("f-1");
+    await row(page, nameOf(100)).waitFor();
+    const at = await scroll(tree, 1200);
+    await row(page, nameOf(150)).click();
+    await heading(page, nameOf(150)).waitFor();
+    await field.fill("f-2");
+    await row(page, nameOf(249)).waitFor();
+    await scroll(tree, 0);
+    const isBack = async () => {
+      await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
+      same([await field.inputValue(), await row(page, nameOf(150)).getAttribute("tabindex")], ["f-1", "0"]);
+    };
+    await page.goBack();
+    await heading(page, repo).waitFor();
+    await isBack();
+    await page.goForward();
+    await row(page, nameOf(200)).waitFor();
+    same(await field.inputValue(), "f-2");
+    await page.goBack();
+    await isBack();
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    await page.goBack();
+    await isBack();
+  }],
+
   ["who scrolls in the tree before all of it has come back stays there", async (world) => {
     const repo = await newProject(world.admin, "back/hand", { ...WIDE, "z/a.txt": "a" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

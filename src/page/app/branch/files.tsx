@@ -7,7 +7,7 @@ import { Item, Menu } from "../../shared/menu.tsx";
 import { Behind, Coming } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
-import { lookOf, useLook } from "../parts/entries.ts";
+import { useStateBack } from "../parts/entries.ts";
 import { address } from "../route.ts";
 import { Choose } from "../upload/choose.tsx";
 import { Edge } from "./edge.tsx";
@@ -32,8 +32,7 @@ interface FilesProps {
 }
 
 export function Files({ where, account, holds, missing, path, onOpen, onUpload, acts }: FilesProps) {
-  const [filter, setFilter] = useState(() => lookOf<string>("filter") ?? "");
-  useLook("filter", () => filter);
+  const [filter, setFilter] = useStateBack("filter", "");
   const [making, make] = useState(false);
   const tree = useTree(where, path);
   const found = useFilter(where, filter);
@@ -77,7 +76,7 @@ export function Files({ where, account, holds, missing, path, onOpen, onUpload, 
       ) : (
         <Tree
           rows={found.rows ?? tree.rows}
-          found={found.rows !== null}
+          found={found.rows && found.text}
           current={path}
           onOpen={onOpen}
           onToggle={tree.toggle}

@@ -16,6 +16,8 @@ const WORD_MS = 700;
 
 /** How it looked when it was left. */
 interface Look {
+  /** The text by which its rows were found. */
+  found: string | null;
   top: number;
   /** The row that the keys come to. */
   row: string | undefined;
@@ -25,8 +27,8 @@ interface Look {
 
 interface TreeProps {
   rows: Row[];
-  /** Rows are found files: their whole path is shown. */
-  found: boolean;
+  /** The text by which the rows are found: their whole path is shown. Null where they are those of the folders. */
+  found: string | null;
   current: string | undefined;
   onOpen: (path: string) => void;
   onToggle: (path: string, open?: boolean) => void;
@@ -77,6 +79,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
   const revealed = useRef<string | undefined>(undefined);
   const entry = entryNow();
   const [look, done] = useWayBack<Look>("tree", () => ({
+    found,
     top,
     row: wanted,
     held: box.current!.contains(document.activeElement),
@@ -87,6 +90,8 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
     // Where it is not shown, a browser keeps what it was scrolled to.
     if (node.clientHeight === 0) return void done();
     revealed.current = current;
+    // What was found is searched for again.
+    if (look.found !== found) return;
     node.scrollTop = look.top;
     setTop(node.scrollTop);
     // Folders that were open there are read again.
@@ -95,7 +100,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
     setFocus(look.row ?? null);
     // What is done by keys is done to that row: another one that has them is not to keep them.
     if (node.contains(document.activeElement) || (look.held && isNowhere())) setMoves((moves) => moves + 1);
-  }, [entry, rows]);
+  }, [entry, rows, found]);
   useEffect(() => {
     // Once, when its row has come: who scrolls on stays there.
     const index = current === revealed.current ? -1 : rows.findIndex((row) => row.path === current);
@@ -230,7 +235,7 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
               }}
             >
               <span class="line" id={`${id}-${index}`}>
-                <Line row={row} found={found} unsaved={unsavedIn(row, unsaved)} />
+                <Line row={row} found={found !== null} unsaved={unsavedIn(row, unsaved)} />
               </span>
               {acts && <RowMenu row={row} acts={acts} tabIndex={index === focused ? 0 : -1} />}
             </div>

@@ -1,6 +1,6 @@
 // What a screen looked like in an entry of the browser's history when it was left: on the way back it looks so again. A
 // browser brings back how far a document was scrolled; here the lists in it are. Kept in memory, as long as the page is.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** Of so many entries, those that were left last. */
 const KEPT_MAX = 50;
@@ -56,6 +56,17 @@ export function useLook<T>(name: string, read: () => T): void {
       if (readers.get(name) === reader) readers.delete(name);
     };
   }, []);
+}
+
+/** A state that is on the way back as it was when the entry that is shown was left. */
+export function useStateBack<T>(name: string, first: T): [T, (value: T) => void] {
+  const [value, set] = useState(first);
+  useLook(name, () => value);
+  useLayoutEffect(() => {
+    const was = lookOf<T>(name);
+    if (was !== undefined) set(was);
+  }, [entry]);
+  return [value, set];
 }
 
 /**

@@ -177,11 +177,13 @@ const FILTER_PAUSE = 150;
 export interface Found {
   /** The files, as lines; null before they came. */
   rows: Row[] | null;
+  /** The text that they have in their paths. */
+  text: string;
   /** Why they could not be searched. */
   error: unknown;
 }
 
-const UNFILTERED: Found = { rows: null, error: null };
+const UNFILTERED: Found = { rows: null, text: "", error: null };
 
 /** The files that a filter finds. */
 export function useFilter({ repo, branch, at, head }: StateAt, filter: string): Found {
@@ -195,9 +197,9 @@ export function useFilter({ repo, branch, at, head }: StateAt, filter: string): 
       asked.current = performance.now();
       try {
         const entries = await findFiles({ repo, branch, at }, text, abort.signal);
-        setFound({ rows: entries.map(foundRow), error: null });
+        setFound({ rows: entries.map(foundRow), text, error: null });
       } catch (error) {
-        if (!abort.signal.aborted) setFound({ rows: null, error });
+        if (!abort.signal.aborted) setFound({ rows: null, text, error });
       }
     };
     // The first letter is searched for at once; who types on is not searched for letter by letter.
