@@ -195,6 +195,36 @@ export default [
     same(await moment(page, "v0010").evaluate((node) => node.tabIndex), 0);
   }],
 
+  ["the way back leads to the changes of the file that were shown alone", async (world) => {
+    const repo = await newProject(world.admin, "back/alone", { "a.txt": "0", "b.txt": "0" });
+    for (let at = 1; at <= 40; at++) await put(world, repo, at % 4 ? "a.txt" : "b.txt", `${at}`);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main&path=a.txt`);
+    const list = page.locator(".timeline");
+    const alone = page.getByLabel("This file only");
+    const moments = (count) => soon(() => page.locator(".moment:has(.version)").count(), count);
+    await heading(page, "a.txt").waitFor();
+    await moment(page, "v0041").waitFor();
+    await alone.check();
+    await moments(31);
+    const at = await scroll(list, 700);
+    await row(page, "b.txt").click();
+    await heading(page, "b.txt").waitFor();
+    await moments(11);
+    await page.goBack();
+    await moments(31);
+    await soon(() => top(list), at);
+    await page.goForward();
+    await moments(11);
+    await alone.uncheck();
+    await moments(41);
+    for (const [file, count] of [["a.txt", 31], [null, 41]]) {
+      if (file) await page.goBack(); else await page.goForward();
+      await moments(count);
+      same(await alone.isChecked(), file !== null);
+      if (file) await soon(() => top(list), at);
+    }
+  }],
+
   ["on a telephone the way back leads to the tree and to the history", async (world) => {
     const repo = await wide(world, "back/phone");
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`, PHONE);

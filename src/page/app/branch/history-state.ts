@@ -73,11 +73,13 @@ export function useFileHistory(
   head: string,
   path: string | undefined,
 ): HistoryState {
-  /** What has been asked for beside the first page: where each page begins. */
-  const [read, setRead] = useState<calls.FileHistory | null>(null);
   const asked = useLoaded([repo, branch, path], (signal) =>
     path ? calls.fileHistory(repo, branch, path, undefined, signal) : null,
   );
+  const first = asked.value;
+  /** The first page, and all that was read from it on. */
+  const [more, setMore] = useState<{ first: calls.FileHistory; all: calls.FileHistory } | null>(null);
+  const read = more?.first === first ? more.all : first;
   const [failed, fail] = useState<unknown>(null);
   // What is there stays until the list of another head has come.
   const known = useRef(head);
@@ -85,16 +87,14 @@ export function useFileHistory(
     if (known.current !== head) asked.again();
     known.current = head;
   }, [head]);
-  useEffect(() => {
-    setRead(asked.value);
-    fail(null);
-  }, [asked.value]);
+  useEffect(() => fail(null), [first]);
   const older = async () => {
-    if (!path || !read?.next) return;
+    if (!path || !first || !read?.next) return;
     try {
       const page = await calls.fileHistory(repo, branch, path, read.next, new AbortController().signal);
       // Unless the list has become another meanwhile.
-      setRead((was) => (was === read ? { list: [...read.list, ...page.list], next: page.next } : was));
+      const all = { list: [...read.list, ...page.list], next: page.next };
+      setMore((was) => (was === more ? { first, all } : was));
       fail(null);
     } catch (error) {
       fail(error);

@@ -1,8 +1,7 @@
-import { useState } from "preact/hooks";
 import { Icon, type IconName } from "../../shared/icons.tsx";
 import { Behind, Coming, Path, Who } from "../../shared/parts.tsx";
 import { ago, day, number, t, time, when, wordsOf } from "../../shared/text.ts";
-import { lookOf, useLook } from "../parts/entries.ts";
+import { useStateBack } from "../parts/entries.ts";
 import { address, go, type Route } from "../route.ts";
 import { Edge } from "./edge.tsx";
 import { type Change, doneBy, type HistoryState, nameOf, useFileHistory } from "./history-state.ts";
@@ -42,7 +41,7 @@ function Timeline({ route, history, of, onRollback }: TimelineProps) {
   const isHere = history.list?.some((one) => one.version === shown);
   // What changed other files is nowhere among those of one.
   const { row, setRow, onKeyDown } = useRows(shown);
-  const box = useSight(history, of && !isHere ? undefined : shown, row);
+  const box = useSight(history, of, of && !isHere ? undefined : shown, row);
   if (!list) return <Coming of={history} />;
   // One that is not among them is not there to come to.
   const stop = list.some((one) => one.version === row) ? row : NOW;
@@ -211,8 +210,7 @@ interface HistoryPaneProps extends TimelineProps {
 export function HistoryPane({ route, head, path, history, onRollback }: HistoryPaneProps) {
   const { repo } = route;
   const branch = route.branch!;
-  const [alone, setAlone] = useState(() => lookOf<boolean>("alone") ?? false);
-  useLook("alone", () => alone);
+  const [alone, setAlone] = useStateBack("alone", false);
   const of = alone ? path : undefined;
   const ofFile = useFileHistory(repo, branch, head, of);
   // What is looked at, or the last change.

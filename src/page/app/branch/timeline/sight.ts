@@ -15,6 +15,8 @@ const rowsOf = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>(".mom
 
 /** How the list looked when it was left. */
 interface Look {
+  /** The file whose changes alone were listed. */
+  of: string | undefined;
   top: number;
   /** The row that the keys come to. */
   row: string;
@@ -28,12 +30,18 @@ interface Look {
  * Brings the row of what is shown into sight, once, with the changes that came before it where those are not there; and
  * on the way back the list as it was.
  */
-export function useSight(history: HistoryState, version: string | undefined, row: string) {
+export function useSight(
+  history: HistoryState,
+  of: string | undefined,
+  version: string | undefined,
+  row: string,
+) {
   const box = useRef<HTMLDivElement>(null);
   const seen = useRef<string | undefined>(undefined);
   const { list, whole, error } = history;
   const entry = entryNow();
   const [look, done] = useWayBack<Look>("history", () => ({
+    of,
     top: box.current?.scrollTop ?? 0,
     row,
     held: box.current?.contains(document.activeElement) ?? false,
@@ -41,7 +49,7 @@ export function useSight(history: HistoryState, version: string | undefined, row
   }));
   useLayoutEffect(() => {
     const node = box.current;
-    if (!list || !node || !look) return;
+    if (!list || !node || !look || look.of !== of) return;
     if (list.length < look.count && !whole && !error) return void history.older();
     done();
     seen.current = version;
@@ -50,7 +58,7 @@ export function useSight(history: HistoryState, version: string | undefined, row
       const at = list.findIndex((one) => one.version === look.row) + 1;
       rowsOf(node)[at]?.focus({ preventScroll: true });
     }
-  }, [entry, list, whole, error]);
+  }, [entry, of, list, whole, error]);
   useEffect(() => {
     if (!list || look || version === seen.current) return;
     const isFurther = !list.some((one) => one.version === version) && !whole && list.length < SOUGHT_MAX;
