@@ -1,6 +1,6 @@
 // Whoever goes back finds the lists where they left them.
 import { same, soon } from "../browser.mjs";
-import { newProject } from "../seed.mjs";
+import { branch, newProject } from "../seed.mjs";
 import { put } from "./editor/steps.mjs";
 
 const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
@@ -195,6 +195,33 @@ export default [
     same(await moment(page, "v0010").evaluate((node) => node.tabIndex), 0);
   }],
 
+  ["the way back reads a history again as far as its row would be looked for", async (world) => {
+    const repo = await newProject(world.admin, "back/far", { "a.txt": "0" });
+    const person = await world.at("/site-builder/tokens");
+    const { page } = person;
+    const [{ version: _, ...one }] = await world.admin.json("GET", `${branch(repo, "main")}/history`);
+    let asked = 0;
+    const newest = 2000;
+    await person.route((url) => url.pathname.endsWith("/main/history"), (route) => {
+      asked += 1;
+      const before = Number(new URL(route.request().url()).searchParams.get("before")?.slice(1) ?? newest + 1);
+      return route.fulfill({ json: Array.from({ length: 100 }, (_, at) => ({ ...one, version: `v${before - 1 - at}` })) });
+    });
+    await page.goto(`/site-builder/files/${repo}?branch=main`);
+    const count = () => page.locator(".moment:has(.version)").count();
+    for (let pages = 1; pages <= 12; pages += 1) {
+      await soon(count, pages * 100);
+      if (pages < 12) await page.getByRole("button", { name: "Older changes" }).click();
+    }
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    asked = 0;
+    await page.goBack();
+    await soon(count, 1000);
+    await person.settled();
+    same([await count(), asked], [1000, 10]);
+  }],
+
   ["the way back leads to the changes of the file that were shown alone", async (world) => {
     const repo = await newProject(world.admin, "back/alone", { "a.txt": "0", "b.txt": "0" });
     for (let at = 1; at <= 40; at++) await put(world, repo, at % 4 ? "a.txt" : "b.txt", `${at}`);
@@ -227,6 +254,7 @@ export default [
 
   ["on a telephone the way back leads to the tree and to the history", async (world) => {
     const repo = await wide(world, "back/phone");
+    for (let at = 1; at <= 30; at++) await put(world, repo, "a.txt", `${at}`);
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`, PHONE);
     const tab = (name) => page.locator(".tabs").getByRole("button", { name, exact: true });
     await tab("Files").click();
@@ -237,13 +265,18 @@ export default [
     await soon(() => top(page.locator(".tree")), at);
     await soon(() => focused(page), nameOf(120));
     await tab("History").click();
-    await moment(page, "v0001").click();
+    const list = page.locator(".timeline");
+    await moment(page, "v0010").scrollIntoViewIfNeeded();
+    const far = await scroll(list, (await top(list)) - 40);
+    same(far > 0, true);
+    await moment(page, "v0010").click();
     await page.locator(".change").waitFor();
+    await list.waitFor({ state: "hidden" });
     await page.goBack();
-    await moment(page, "v0001").waitFor();
-    same(await page.locator(".timeline").isVisible(), true);
+    await list.waitFor();
+    await soon(() => top(list), far);
     await page.goForward();
     await page.locator(".change .filehead").waitFor();
-    same(await page.locator(".timeline").isVisible(), false);
+    same(await list.isVisible(), false);
   }],
 ];

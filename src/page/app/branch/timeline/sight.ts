@@ -4,7 +4,7 @@ import { isNowhere } from "../../../shared/focus.ts";
 import { entryNow, lookOf, useWayBack } from "../../parts/entries.ts";
 import type { Change, HistoryState } from "../history-state.ts";
 
-/** As far back as the row of what is shown is looked for. */
+/** As far back as the row of what is shown is looked for, and the list read again that was left. */
 const SOUGHT_MAX = 1000;
 
 /** Stands for the branch as it is now. */
@@ -50,7 +50,7 @@ export function useSight(
   useLayoutEffect(() => {
     const node = box.current;
     if (!list || !node || !look || look.of !== of) return;
-    if (list.length < look.count && !whole && !error) return void history.older();
+    if (list.length < Math.min(look.count, SOUGHT_MAX) && !whole && !error) return void history.older();
     done();
     seen.current = version;
     node.scrollTop = look.top;
