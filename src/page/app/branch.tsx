@@ -44,15 +44,16 @@ export function BranchScreen(props: ScreenProps) {
   const known = branches.value?.find((one) => one.name === route.branch);
   const last = useRef(known);
   if (known) last.current = known;
-  // The file with nothing to keep, of a branch that is not there any more.
+  // The file with nothing to keep, of a branch or a project that is not there any more.
   const [left, leave] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (known) leave(undefined);
   }, [known]);
   const onGone = () => leave(route.path);
   if (known) return <Branch {...props} known={known} gone={false} onGone={onGone} />;
-  const isFile = route.screen === "files" && opens && !route.at;
-  if (branches.value && isFile && route.path !== left) {
+  const isFile = route.screen === "files" && route.branch !== undefined && opens && !route.at;
+  const isGone = branches.value !== null || hasStatus(branches.error, 404);
+  if (isGone && isFile && route.path !== left) {
     return last.current ? (
       <Branch {...props} known={last.current} gone onGone={onGone} />
     ) : (

@@ -1,6 +1,6 @@
 // Whoever goes elsewhere with something unsaved is told.
 import { same, soon } from "../browser.mjs";
-import { newProject, PASSWORD } from "../seed.mjs";
+import { newProject, PASSWORD, project } from "../seed.mjs";
 import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 /** Somebody has typed into a.txt, and nothing is saved yet. */
@@ -195,5 +195,30 @@ export default [
     await page.getByRole("button", { name: "Unsaved files" }).click();
     await page.getByText("Everything is saved").waitFor();
     same(await person.accessibility(), []);
+  }],
+
+  ["what is not saved of a project that is gone is read from the list, and discarded", async (world) => {
+    const repo = await newProject(world.admin, "acme/lost", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await type(person, "mine\n");
+    await changed(person);
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
+    await world.admin.send("DELETE", project(repo));
+    person.expected.push(/404/);
+    await page.getByRole("button", { name: "olga", exact: true }).click();
+    await page.getByRole("button", { name: "Unsaved files" }).click();
+    await page.getByRole("link", { name: `a.txt ${repo} · main` }).click();
+    await editor(person);
+    same(await page.locator(".file .cm-content").innerText(), "a\nmine\n\n");
+    same(await person.accessibility(), []);
+    await person.shot("unsaved of a project that is gone");
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page.getByRole("heading", { name: `There is no project “${repo}”` }).waitFor();
+    await page.getByRole("button", { name: "olga", exact: true }).click();
+    await page.getByRole("button", { name: "Unsaved files" }).click();
+    await page.getByText("Everything is saved").waitFor();
   }],
 ];

@@ -1,4 +1,4 @@
-// What was typed into a file of a branch that is not there any more.
+// What was typed into a file of a branch or a project that is not there any more.
 import type { Loaded } from "../../shared/load.ts";
 import type { Schemas } from "../api.ts";
 import type { Route } from "../route.ts";
@@ -11,7 +11,7 @@ interface KeptProps {
   onGone: () => void;
 }
 
-/** What anybody may in a branch that is not there. */
+/** What anybody may where nothing is. */
 const NO_RIGHTS: Schemas["Permissions"] = {
   read: false,
   write: false,
@@ -21,7 +21,7 @@ const NO_RIGHTS: Schemas["Permissions"] = {
   manage: false,
 };
 
-/** The text that this browser keeps for a file of a branch that is not there. */
+/** The text that this browser keeps for a file of a branch or a project that is not there. */
 export function Kept({ session, route, branches, onGone }: KeptProps) {
   const path = route.path!;
   return (
