@@ -131,6 +131,10 @@ export default [
     await page.getByRole("button", { name: "More about Till of anna" }).click();
     same(await page.locator(".items").getByRole("button").allInnerTexts(), ["Revoke"]);
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    const { suffix } = (await anna.json("GET", "/site-builder/api/tokens"))[0];
+    await page.getByRole("dialog").getByText(`Owner: anna · …${suffix}`).waitFor();
+    same(await person.accessibility(), []);
+    await person.shot("revoke a token");
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByText("Till of anna is revoked").waitFor();
     await soon(async () => (await anna.json("GET", "/site-builder/api/tokens")).length, 0);

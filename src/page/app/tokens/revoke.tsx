@@ -44,6 +44,9 @@ export function RevokeToken({ token, onClose, onDone }: RevokeProps) {
       }
     >
       <p>
+        {t("owner")}: <b translate={false}>{token.owner}</b> · <span class="mono">…{token.suffix}</span>
+      </p>
+      <p>
         {say("lastUsed")}: {token.last_used_at ? <Ago at={token.last_used_at} /> : say("neverUsed")}
       </p>
       {failed && <Alert>{failed}</Alert>}
