@@ -1,6 +1,6 @@
 // Whoever goes back finds the lists where they left them.
 import { same, soon } from "../browser.mjs";
-import { branch, newProject } from "../seed.mjs";
+import { branch, newProject, PASSWORD } from "../seed.mjs";
 import { put } from "./editor/steps.mjs";
 
 const nameOf = (at) => `f-${String(at).padStart(3, "0")}.txt`;
@@ -250,6 +250,28 @@ export default [
       same(await alone.isChecked(), file !== null);
       if (file) await soon(() => top(list), at);
     }
+  }],
+
+  ["who logs in next does not find by the way back what the one before had filtered and opened", async (world) => {
+    const repo = await wide(world, "acme/back");
+    const person = await world.somebody();
+    const { page } = person;
+    await person.login("anna", PASSWORD, `/site-builder/files/${repo}?branch=main`);
+    await row(page, "wide").click();
+    await row(page, "wide").getByText("250").waitFor();
+    await page.getByLabel("Filter files").fill("f-1");
+    await row(page, nameOf(100)).waitFor();
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    await page.getByRole("button", { name: "anna", exact: true }).click();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("User name").fill("olga");
+    await page.locator("input[type=password]").fill(PASSWORD);
+    await page.locator("form.login button[type=submit]").click();
+    await heading(page, "Tokens").waitFor();
+    await page.goBack();
+    await row(page, "wide").waitFor();
+    same([await page.getByLabel("Filter files").inputValue(), await row(page, "wide").getAttribute("aria-expanded")], ["", "false"]);
   }],
 
   ["on a telephone the way back leads to the tree and to the history", async (world) => {

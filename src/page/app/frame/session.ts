@@ -6,6 +6,7 @@ import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
 import { hasStatus, onSessionEnd, type Schemas, setAccount } from "../api.ts";
 import * as calls from "../calls.ts";
+import { forgetLooks } from "../parts/entries.ts";
 
 type Session = Schemas["Session"];
 
@@ -34,8 +35,10 @@ export function useSession() {
     setAccount(now);
     set(fresh);
     fail(null);
+    const isAnother = before !== null && before !== now;
+    if (isAnother) forgetLooks();
     if (now === null) return;
-    if (before !== null && before !== now) notify(t("anotherAccount", { name: now, before }));
+    if (isAnother) notify(t("anotherAccount", { name: now, before }));
     setAsks(false);
     if (waiting.current && before === now) keepAgain();
     waiting.current?.();

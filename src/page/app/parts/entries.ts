@@ -42,6 +42,9 @@ export function forgetEntry(): void {
   looks.delete(entry);
 }
 
+/** Forgets the looks of all entries: somebody else is logged in, who is not to see what was filtered or open. */
+export const forgetLooks = (): void => looks.clear();
+
 /** What was noted under a name when the entry that is shown was left; undefined where nobody comes back to it. */
 export const lookOf = <T>(name: string): T | undefined => looks.get(entry)?.get(name) as T | undefined;
 
