@@ -90,11 +90,12 @@ export class Drafts {
 
   /** Keeps a draft 300 ms after the last call; `make` gives it then. */
   keep(make: () => Draft): void {
+    const isFirst = !this.last && !this.make;
     this.cancel();
     this.make = make;
     this.timer = setTimeout(() => this.flush(), PAUSE);
     waiting.add(this);
-    if (!this.last) tellDrafts();
+    if (isFirst) tellDrafts();
   }
 
   /** Keeps at once what waits to be kept. */
