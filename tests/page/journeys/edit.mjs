@@ -223,9 +223,10 @@ export default [
   ["a link to a file that is not there says so, and by whom it was removed; it can be made", async (world) => {
     const repo = await newProject(world.admin, "acme/not-there", { "a.txt": "a", "old.txt": "old" });
     await world.admin.send("DELETE", file(repo, "main", "old.txt"));
-    const person = await world.at(open(repo, "old.txt"));
+    const person = await world.somebody();
     const { page } = person;
     person.expected.push(/404/);
+    await person.login("olga", PASSWORD, open(repo, "old.txt"));
     await page.getByRole("heading", { name: "There is no file “old.txt” here" }).waitFor();
     await page.getByText("admin removed it just now.").waitFor();
     same(await page.getByRole("button", { name: "Save" }).count(), 0);

@@ -206,8 +206,8 @@ export default [
     await changed(person);
     await page.getByRole("link", { name: "Tokens" }).click();
     await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
-    await world.admin.send("DELETE", project(repo));
     person.expected.push(/404/);
+    await world.admin.send("DELETE", project(repo));
     await page.getByRole("button", { name: "olga", exact: true }).click();
     await page.getByRole("button", { name: "Unsaved files" }).click();
     await page.getByRole("link", { name: `a.txt ${repo} · main` }).click();
