@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { date, t, when } from "../../shared/text.ts";
+import { useMore } from "../parts/more.tsx";
 import type { Account } from "./calls.ts";
 import { Chip } from "./roles.tsx";
 import { say } from "./words.ts";
@@ -17,13 +17,8 @@ interface TableProps {
   onAct: (act: Act, name: string) => void;
 }
 
-/** Rows that are drawn at first, and more at each push of the button. */
-const PAGE = 50;
-
 export function Table({ accounts, own, onAct }: TableProps) {
-  const [shown, show] = useState(PAGE);
-  const sorted = [...accounts].sort((a, b) => a.name.localeCompare(b.name));
-  const left = sorted.length - shown;
+  const [shown, more] = useMore([...accounts].sort((a, b) => a.name.localeCompare(b.name)));
   return (
     <>
       <table class="list accounts">
@@ -38,7 +33,7 @@ export function Table({ accounts, own, onAct }: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, shown).map((account) => (
+          {shown.map((account) => (
             <Row
               key={account.name}
               account={account}
@@ -48,11 +43,7 @@ export function Table({ accounts, own, onAct }: TableProps) {
           ))}
         </tbody>
       </table>
-      {left > 0 && (
-        <button type="button" class="button more" onClick={() => show(shown + PAGE)}>
-          {say("showMore", { n: Math.min(left, PAGE) })}
-        </button>
-      )}
+      {more}
     </>
   );
 }

@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Ago, Who } from "../../shared/parts.tsx";
 import { ago, date, t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
+import { useMore } from "../parts/more.tsx";
 import { EXPIRING_DAYS } from "./expiring.ts";
 import { say } from "./words.ts";
 
@@ -21,12 +21,8 @@ interface TableProps {
   onAct: (act: Act, token: Token) => void;
 }
 
-/** Rows that are drawn at first, and more at each push of the button. */
-const PAGE = 50;
-
 export function Table({ tokens, own, all, onAct }: TableProps) {
-  const [shown, show] = useState(PAGE);
-  const left = tokens.length - shown;
+  const [shown, more] = useMore(tokens);
   return (
     <>
       <table class="list tokens">
@@ -44,7 +40,7 @@ export function Table({ tokens, own, all, onAct }: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {tokens.slice(0, shown).map((token) => (
+          {shown.map((token) => (
             <Row
               key={token.tokenId}
               token={token}
@@ -55,11 +51,7 @@ export function Table({ tokens, own, all, onAct }: TableProps) {
           ))}
         </tbody>
       </table>
-      {left > 0 && (
-        <button type="button" class="button more" onClick={() => show(shown + PAGE)}>
-          {say("showMore", { n: Math.min(left, PAGE) })}
-        </button>
-      )}
+      {more}
     </>
   );
 }

@@ -91,6 +91,7 @@ export const frame = {
   create: "Create",
   undo: "Undo",
   more: "More",
+  showMore: "Show {n} more",
   moreAbout: "More about {name}",
   name: "Name",
   type: "Type",

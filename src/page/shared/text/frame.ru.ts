@@ -103,6 +103,7 @@ export const frame: Translation<typeof english, Russian> = {
   create: "Создать",
   undo: "Отменить",
   more: "Ещё",
+  showMore: "Показать ещё {n}",
   moreAbout: "Действия: {name}",
   name: "Имя",
   type: "Тип",

@@ -9,7 +9,6 @@ export const accounts = {
   made: "Made",
   you: "you",
   disabled: "disabled",
-  showMore: { one: "Show {n} more", other: "Show {n} more" },
   about: "More about {name}",
 
   editRoles: "Roles…",

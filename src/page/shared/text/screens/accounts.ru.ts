@@ -11,12 +11,6 @@ export const accounts: Translation<typeof english, Russian> = {
   made: "Создана",
   you: "вы",
   disabled: "отключена",
-  showMore: {
-    one: "Показать ещё {n}",
-    few: "Показать ещё {n}",
-    many: "Показать ещё {n}",
-    other: "Показать ещё {n}",
-  },
   about: "Действия: {name}",
 
   editRoles: "Роли…",

@@ -23,7 +23,6 @@ export const tokens = {
   never: "Never",
   lastUsed: "Last used",
   neverUsed: "Never used",
-  showMore: "Show {n} more",
   revoke: "Revoke",
   revoked: "{name} is revoked",
   revokeTitle: "Revoke {name}?",

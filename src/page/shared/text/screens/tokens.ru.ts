@@ -24,7 +24,6 @@ export const tokens: Translation<typeof english, Russian> = {
   never: "Бессрочно",
   lastUsed: "Использован",
   neverUsed: "Не использован",
-  showMore: "Показать ещё {n}",
   revoke: "Отозвать",
   revoked: "{name} отозван",
   revokeTitle: "Отозвать {name}?",
