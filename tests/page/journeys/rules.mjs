@@ -126,4 +126,15 @@ export default [
     await look();
     await page.getByText("This project has no rules").waitFor();
   }],
+
+  ["where no branch is open a rule names its schema all the same", async (world) => {
+    const repo = await ruled(world, "acme/branchless");
+    await world.admin.send("DELETE", branch(repo, "main"));
+    const person = await world.at(`/site-builder/files/${repo}?rules=1`);
+    const rule = person.page.getByRole("dialog").locator(".given li").last();
+    await rule.waitFor();
+    same([await rule.locator(".sub").innerText(), await rule.getByRole("link").count()], ["must keep to the schema port.schema", 0]);
+    same(await person.accessibility(), []);
+    await person.shot("rules without a branch");
+  }],
 ];

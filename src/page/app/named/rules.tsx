@@ -68,11 +68,20 @@ function One({ number, rule, repo, branch }: OneProps) {
         </span>
         <p class="sub">
           {say(checks[check])}{" "}
-          {schema && branch && (
-            <a class="link" href={address({ screen: "files", repo, branch, path: schema })} translate={false}>
-              {schema}
-            </a>
-          )}
+          {schema &&
+            (branch ? (
+              <a
+                class="link"
+                href={address({ screen: "files", repo, branch, path: schema })}
+                translate={false}
+              >
+                {schema}
+              </a>
+            ) : (
+              <code class="ref" translate={false}>
+                {schema}
+              </code>
+            ))}
         </p>
       </div>
     </li>
