@@ -80,7 +80,7 @@ export function TokensScreen({ session, route, projects }: TokensProps) {
         )}
         {list && !isEmpty && (
           <>
-            <Filter value={filter} onFilter={setFilter} />
+            <Filter label={say("filterTokens")} value={filter} onFilter={setFilter} />
             {add}
           </>
         )}

@@ -101,7 +101,7 @@ async function outside(person, { root = false }, name) {
   await page.keyboard.press("Escape");
   await soon(() => controls(page, SCREEN), ["Filter by name", "Deleted", "New project"]);
   await person.go("/site-builder/tokens");
-  await soon(() => controls(page, SCREEN), [...(root ? ["Of all accounts"] : []), "Filter by name", "New token"]);
+  await soon(() => controls(page, SCREEN), [...(root ? ["Of all accounts"] : []), "Filter by name, owner, project", "New token"]);
   await soon(() => items(page, page.getByRole("button", { name: "More about mine" })), ["Edit the token", "Revoke"]);
   await person.go("/site-builder/accounts");
   await soon(() => controls(page, SCREEN), root ? ["Filter by name", "New account"] : []);

@@ -110,7 +110,7 @@ export default [
     await make(world.admin, "Till of admin", 31);
     const person = await world.at("/site-builder/tokens");
     const { page } = person;
-    const filter = page.getByRole("searchbox", { name: "Filter by name" });
+    const filter = page.getByRole("searchbox", { name: "Filter by name, owner, project" });
     const rows = async () => (await page.locator("tbody tr").allInnerTexts()).map((text) => text.split(" …")[0]);
     const head = async () => (await page.locator("thead th").allInnerTexts()).map((text) => text.trim());
     await filter.fill("pos term");

@@ -11,6 +11,7 @@ export const tokens = {
   allProjects: "All of mine, also future ones",
   allOfOwner: "All of theirs, also future ones",
   allAccounts: "Of all accounts",
+  filterTokens: "Filter by name, owner, project",
   binding: "Bound to",
   bound: "one instance",
   waitsForInstance: "waits for its instance",

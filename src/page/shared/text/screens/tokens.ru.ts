@@ -12,6 +12,7 @@ export const tokens: Translation<typeof english, Russian> = {
   allProjects: "Все мои, в том числе будущие",
   allOfOwner: "Все его, в том числе будущие",
   allAccounts: "Всех учётных записей",
+  filterTokens: "Имя, владелец или проект",
   binding: "Привязка",
   bound: "один экземпляр",
   waitsForInstance: "ждёт экземпляр",
