@@ -117,6 +117,12 @@ pub enum StoreError {
     /// An earlier write failed, so nothing more is written until a restart.
     #[error("the store has stopped writing after a failed write; restart the service")]
     Stopped,
+    /// The folder of the store was moved, removed or replaced. Nothing was changed; it heals when it is back.
+    #[error(
+        "the data folder is not at its place any more: it was moved, removed or replaced; put it back, or restart the \
+         service with the new one"
+    )]
+    Moved,
     /// The store was opened for reading only.
     #[error("the store was opened for reading only")]
     ReadOnly,
@@ -197,6 +203,7 @@ impl StoreError {
                 | Self::UnfitBucket { .. }
                 | Self::Busy
                 | Self::LockInTheWay
+                | Self::Moved
                 | Self::Stopped
         )
     }
@@ -229,6 +236,7 @@ impl StoreError {
                 | Self::LittleRoom
                 | Self::Busy
                 | Self::LockInTheWay
+                | Self::Moved
                 | Self::Unavailable
                 | Self::BucketAway
                 | Self::BucketFull

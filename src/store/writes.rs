@@ -20,6 +20,8 @@ pub enum Writes {
     Away,
     /// It lies elsewhere, and no longer has what it had: nothing is read or written until a restart.
     WentBack,
+    /// The folder of the store is not at its place: nothing is written until it is back, or a restart.
+    Moved,
     /// A write has failed: nothing more is written until a restart.
     Stopped,
 }

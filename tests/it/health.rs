@@ -131,6 +131,32 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
 }
 
 #[test]
+fn a_service_whose_data_folder_was_moved_away_says_so_until_it_is_back() {
+    const MOVED: &str = "the data folder of the service is not at its place any more, so nothing is written; it \
+                         must be put back, or the service restarted with the new one";
+    let daemon = Daemon::start();
+    let admin = daemon.session("admin");
+    let project = crate::harness::Project::with_main(&admin, "acme/shop");
+    let away = daemon.data().with_file_name("data2");
+    std::fs::rename(daemon.data(), &away).unwrap();
+    let small = admin.put(&project.file("main", "a.xml"), b"<a/>");
+    let large = admin.put(&project.file("main", "large"), &vec![0; 100_000]);
+    for answer in [small, large] {
+        answer.assert_error(503, MOVED);
+    }
+    let ready = daemon.anonymous().get("/readyz");
+    ready.assert_error(
+        503,
+        "not ready: writes are refused: the data folder is not at its place any more; put it back, or \
+         restart the service with the new one",
+    );
+    std::fs::rename(&away, daemon.data()).unwrap();
+    let saved = admin.put(&project.file("main", "a.xml"), b"<a/>");
+    assert_eq!(saved.status, 201);
+    assert_eq!(daemon.anonymous().get("/readyz").status, 200);
+}
+
+#[test]
 fn the_service_stops_when_asked_and_keeps_what_it_has() {
     let mut daemon = Daemon::start_with(&["--metrics-listen", "127.0.0.1:0"]);
     soon_shown(&daemon, "siteconf_writes_refused 0.0");

@@ -240,10 +240,10 @@ fn nothing_is_written_while_another_folder_has_the_name_of_this_one() {
         if taken {
             fs::rename(&other, &root).unwrap();
         }
-        assert_eq!(store.writes(), Writes::Stopped);
+        assert_eq!(store.writes(), Writes::Moved);
         let refused = store.commit(of_write("k", Expect::Absent, Some("1")));
-        assert!(matches!(refused, Err(StoreError::Stopped)));
-        assert!(matches!(store.stage(), Err(StoreError::Stopped)));
+        assert!(matches!(refused, Err(StoreError::Moved)));
+        assert!(matches!(store.stage(), Err(StoreError::Moved)));
     }
     assert_eq!((incoming(&root), blob_files(&root)), (0, 0));
     // It goes on where its own folder is back.

@@ -247,10 +247,11 @@ impl Gate {
     /// Says whether changes are taken.
     ///
     /// # Errors
-    /// [`StoreError::Stopped`] after a failed write and [`StoreError::WentBack`], until a restart;
+    /// [`StoreError::Moved`] while its folder is not at its place; [`StoreError::Stopped`] after a failed write and [`StoreError::WentBack`], until a restart;
     /// [`StoreError::Unavailable`].
     pub fn require_writable(&self) -> Result<()> {
         match self.writes() {
+            Writes::Moved => Err(StoreError::Moved.into()),
             Writes::Stopped => Err(StoreError::Stopped.into()),
             Writes::Away => Err(StoreError::Unavailable.into()),
             Writes::WentBack => Err(StoreError::WentBack.into()),

@@ -76,6 +76,11 @@ impl StoreAnswer {
                 "the database of the service no longer has what it had; the service must be restarted",
             )
             .logged(),
+            StoreError::Moved => Self::unavailable(
+                AFTER_RESTART,
+                "the data folder of the service is not at its place any more, so nothing is written; it must be put back, \
+                 or the service restarted with the new one",
+            ),
             StoreError::Stopped | StoreError::ReadOnly => Self::unavailable(
                 AFTER_RESTART,
                 "the service has stopped writing after a failed write; it goes on reading, and must be \

@@ -141,6 +141,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
                     been made; look before you repeat it";
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
                    must be restarted";
+    let moved = "the data folder of the service is not at its place any more, so nothing is written; it \
+                 must be put back, or the service restarted with the new one";
     let full = "no space left for this change";
     let little = "too little room is free on the disk of the service (disk_free_min); reading and \
                   deleting go on, and so does this when there is more";
@@ -151,6 +153,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (Error::Crashed, 500, read, admin),
         (store(conflict), 503, later, later),
         (store(StoreError::Stopped), 503, stopped, stopped),
+        (store(StoreError::Moved), 503, moved, moved),
         (store(StoreError::Busy), 503, later, later),
         (store(StoreError::LockInTheWay), 503, later, later),
         (store(StoreError::Unavailable), 503, away, away),

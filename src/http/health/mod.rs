@@ -126,6 +126,11 @@ impl State {
                  changes that it had; see that it is the right one"
                     .to_owned(),
             ),
+            Writes::Moved => hindrances.push(
+                "writes are refused: the data folder is not at its place any more; put it back, or \
+                 restart the service with the new one"
+                    .to_owned(),
+            ),
             Writes::Stopped => hindrances.push(
                 "writes are refused after a failed write, until the service is restarted"
                     .to_owned(),

@@ -146,7 +146,9 @@ impl SqliteStore {
                     "there is room on the disk"
                 }
                 writability::Refusal::Busy => "others that use the store have ended",
-                writability::Refusal::Stopped => "the service is restarted",
+                writability::Refusal::Moved | writability::Refusal::Stopped => {
+                    "the service is restarted"
+                }
             };
             let why = if why.is_empty() {
                 "there was none even to note why".to_owned()

@@ -67,6 +67,8 @@ pub(super) enum Refusal {
     InDoubt,
     /// Another process writes, or a file could not be opened for want of descriptors; it heals.
     Busy,
+    /// The folder is not at its place; it heals when it is back.
+    Moved,
     /// Nothing more is written until a restart.
     Stopped,
 }
@@ -77,7 +79,8 @@ impl Refusal {
         match self {
             Self::Full | Self::InDoubt => "no room: ",
             Self::Busy => "busy: ",
-            Self::Stopped => "",
+            // Of the first nothing is noted: the folder is elsewhere.
+            Self::Moved | Self::Stopped => "",
         }
     }
 
@@ -101,6 +104,7 @@ impl Refusal {
             Self::Full => StoreError::Full,
             Self::InDoubt => StoreError::InDoubt,
             Self::Busy => StoreError::Busy,
+            Self::Moved => StoreError::Moved,
             Self::Stopped => StoreError::Stopped,
         }
     }
@@ -135,7 +139,7 @@ impl Writability {
         match *state {
             State::Stopped => Some(Refusal::Stopped),
             State::Unsettled(refusal) => Some(refusal.unwrap_or(Refusal::Busy)),
-            State::Settled if self.is_replaced() => Some(Refusal::Stopped),
+            State::Settled if self.is_replaced() => Some(Refusal::Moved),
             State::Settled if !fs::exists(self.folder.stop_mark()).unwrap_or(false) => None,
             State::Settled => match self.folder.stopped_by() {
                 Ok(text) => Some(Refusal::told(&text?).0),
@@ -172,6 +176,7 @@ impl Writability {
     pub(super) fn writes(&self) -> Writes {
         match self.refusal() {
             Some(Refusal::Stopped) => Writes::Stopped,
+            Some(Refusal::Moved) => Writes::Moved,
             Some(Refusal::Busy) => Writes::Busy,
             Some(Refusal::Full | Refusal::InDoubt) => Writes::Full,
             None if self.want_of_room.lasts() || self.free_room.is_lacking() => Writes::Full,
@@ -297,6 +302,7 @@ impl Writability {
         let refusal = match failure {
             StoreError::Full => Refusal::Full,
             StoreError::Busy => Refusal::Busy,
+            StoreError::Moved => Refusal::Moved,
             other => match failure_of(other) {
                 Some(failure) => self.refusal_of(failure),
                 None => Refusal::Stopped,
@@ -305,7 +311,7 @@ impl Writability {
         match refusal {
             Refusal::Stopped => self.stop(action, failure),
             Refusal::Full => self.heed_want_of_room(action, failure),
-            Refusal::Busy | Refusal::InDoubt => {}
+            Refusal::Busy | Refusal::InDoubt | Refusal::Moved => {}
         }
         refusal
     }

@@ -74,7 +74,7 @@ impl State {
                 }
                 Err(failed) => {
                     of_chosen = failed;
-                    if failed == Refusal::Stopped {
+                    if matches!(failed, Refusal::Moved | Refusal::Stopped) {
                         refusal = failed;
                     }
                 }

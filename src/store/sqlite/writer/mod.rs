@@ -229,9 +229,7 @@ fn run(queue: &Queue, state: &Mutex<State>) {
         if jobs.is_empty() && !merging {
             pause = match state.settle_again() {
                 Some(Refusal::Busy) => (2 * pause).min(SETTLED_AGAIN_MAX),
-                Some(Refusal::Full | Refusal::InDoubt | Refusal::Stopped) | None => {
-                    SETTLED_AGAIN_MIN
-                }
+                _ => SETTLED_AGAIN_MIN,
             };
             continue;
         }

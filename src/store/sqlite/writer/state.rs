@@ -106,7 +106,7 @@ impl State {
         let refused = match refusal {
             Refusal::Full | Refusal::InDoubt => &self.tallies.refused_full,
             Refusal::Busy => &self.tallies.refused_busy,
-            Refusal::Stopped => &self.tallies.refused_stopped,
+            Refusal::Moved | Refusal::Stopped => &self.tallies.refused_stopped,
         };
         refused.add(batches.len() as u64);
         batches.iter().map(|_| Err(refusal.to_error())).collect()
@@ -205,7 +205,7 @@ impl State {
         let refusal = self.writability.judge(what, &failure.into());
         recovery::proven(refusal, || match self.writability.refusal() {
             // Beside a service it is not settled here, and may be in the log.
-            Some(Refusal::Stopped) => Err(Refusal::Stopped),
+            Some(refusal @ (Refusal::Moved | Refusal::Stopped)) => Err(refusal),
             _ => self.settle(),
         })
     }
