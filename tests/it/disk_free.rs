@@ -138,3 +138,24 @@ fn a_deletion_is_made_although_a_save_of_the_same_branch_is_refused_with_it() {
     });
     assert_eq!(project.tree("main"), json!([]));
 }
+
+#[test]
+fn the_status_goes_by_the_room_that_the_running_service_keeps_free() {
+    let mut daemon = Daemon::start_with(&TOO_MUCH);
+    let status = |daemon: &Daemon, flags: &[&str]| -> serde_json::Value {
+        let words = [&["status", "--json"], flags].concat();
+        serde_json::from_slice(&daemon.command(&words, "").stdout).unwrap()
+    };
+    let refused = |status: &serde_json::Value| status["writes_refused"].as_str().map(str::to_owned);
+    let told = status(&daemon, &[]);
+    let why = format!(
+        "{} bytes are free on the disk, less than disk_free_min, which is 1000000000000000000 for the service that runs: \
+         saves are refused until there is more, or it is started with a lower one",
+        told["free_bytes"]
+    );
+    assert_eq!(refused(&told), Some(why));
+    daemon.stop();
+    assert_eq!(refused(&status(&daemon, &[])), None);
+    daemon.restart_with(&["--disk-free-min", "0"]);
+    assert_eq!(refused(&status(&daemon, &TOO_MUCH)), None);
+}

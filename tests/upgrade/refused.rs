@@ -77,14 +77,13 @@ fn what_reads_reads_an_older_folder_and_status_says_what_to_do() {
         assert_eq!(status["format"], format.to_string());
         assert_eq!(status["projects"], 2);
         let data = fixture.data();
-        assert_eq!(
-            status["findings"],
-            serde_json::json!([format!(
-                "the folder has format {format}, and this version writes format 3; make a backup, then \
-                 run \"siteconf upgrade --data {}\"",
-                data.display()
-            )])
+        let advice = format!(
+            "the folder has format {format}, and this version writes format 3; make a backup, then \
+             run \"siteconf upgrade --data {}\"",
+            data.display()
         );
+        assert_eq!(status["writes_refused"], advice);
+        assert_eq!(status["findings"], serde_json::json!([advice]));
     }
 }
 

@@ -69,6 +69,7 @@ fn gather(
         advice,
         schema,
         service,
+        kept_free,
         writes_refused,
         standby,
         database_bytes,
@@ -79,7 +80,7 @@ fn gather(
         last_backup,
         last_collection,
     } = store.overview();
-    let mut findings = Vec::from_iter(advice);
+    let mut findings = Vec::from_iter(advice.clone());
     let schema = told(&mut findings, "the schema", schema).flatten();
     let service = told(&mut findings, "whether the service runs", service);
     let objects = told(&mut findings, "sizes of files", objects);
@@ -100,12 +101,15 @@ fn gather(
     };
     findings.extend(key_fault(opened, settings));
     findings.extend(finding_of_clock(&opened.repository));
+    // A service that runs on a folder of an older format is one of an earlier version.
+    let outdated = advice.filter(|_| service == Some(inspection::Service::Process(None)));
     let refused = why_refused(
         &mut findings,
         stopped,
         service.as_ref(),
-        free_bytes.and_then(|free| finding_of_room(free, settings)),
-    );
+        free_bytes.and_then(|free| finding_of_room(free, kept_free, settings)),
+    )
+    .or(outdated);
     let projects = store.count_records(key::PROJECTS);
     let projects = told(&mut findings, "projects", projects);
     let branches = told(&mut findings, "branches", count_branches(store));
@@ -171,10 +175,21 @@ fn finding_of_clock(projects: &Projects) -> Option<String> {
     })
 }
 
-/// What must be told of the room that is free on the disk, in bytes; true if saves are refused for it.
-fn finding_of_room(free: u64, settings: &Settings) -> Option<(String, bool)> {
-    let refuses = free < settings.disk_free_min;
-    let said = if refuses {
+/// What must be told of the room that is free on the disk, in bytes; true if saves are refused for it. A service that
+/// runs may keep other room free than these settings say.
+fn finding_of_room(
+    free: u64,
+    kept_free: Option<u64>,
+    settings: &Settings,
+) -> Option<(String, bool)> {
+    let kept_free = kept_free.unwrap_or(settings.disk_free_min);
+    let refuses = free < kept_free;
+    let said = if refuses && kept_free != settings.disk_free_min {
+        &format!(
+            "less than disk_free_min, which is {kept_free} for the service that runs: saves are refused until there is \
+             more, or it is started with a lower one"
+        )
+    } else if refuses {
         "less than disk_free_min: saves are refused until there is more, or it is set lower"
     } else if free < settings.disk_low_bytes {
         "less than disk_low_bytes: the service says that it is not ready, and refuses saves below \

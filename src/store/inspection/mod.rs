@@ -44,6 +44,8 @@ pub struct Overview {
     pub schema: Result<Option<SchemaSteps>>,
     /// Who serves the store.
     pub service: Result<Service>,
+    /// The room on the disk that the service which runs keeps free, in bytes, where it tells.
+    pub kept_free: Option<u64>,
     /// Why changes are refused; `None` while they are not, as far as can be told.
     pub writes_refused: Result<Option<Refusal>>,
     /// Whether commits wait for a standby.

@@ -106,6 +106,7 @@ impl Inspectable for SqliteStore {
             advice: format.is_older().then(|| format.advice(self.folder.root())),
             schema: Ok(None),
             service: self.service(),
+            kept_free: self.folder.kept_free(),
             writes_refused: self.refusal(),
             standby: Ok(None),
             database_bytes: Ok(self.database_bytes()),

@@ -147,10 +147,15 @@ impl SqliteStore {
     }
 
     /// From now on what adds content is refused while less is free on the disk, in bytes; 0 takes all
-    /// that the disk has room for.
+    /// that the disk has room for. Of the daemon others can see it.
     pub fn keep_free(&self, bytes: u64) {
         if let Some(writer) = &self.writer {
             writer.writability().free_room().keep(bytes);
+        }
+        if let Some(lock) = &self.lock
+            && let Err(error) = lock.note_kept_free(bytes)
+        {
+            tracing::warn!(%error, "the room that is kept free cannot be noted for \"siteconf status\"");
         }
     }
 

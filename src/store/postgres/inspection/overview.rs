@@ -39,6 +39,7 @@ impl PostgresStore {
             advice: None,
             schema: self.schema().map(Some),
             service: self.service(),
+            kept_free: None,
             // A connection to a server that takes no writes is not made at all.
             writes_refused: Ok(refusal),
             standby: standby.map(Some),

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{major, minor};
 
 use super::Folder;
+use super::lock::KEPT_FREE;
 use crate::store::{Result, StoreError};
 
 /// The locks of all processes, a line each.
@@ -45,6 +46,15 @@ impl Folder {
             }
         }
         Ok(None)
+    }
+
+    /// The room on the disk that the daemon which holds the folder keeps free, in bytes; `None` where there is none, or it
+    /// does not say.
+    pub fn kept_free(&self) -> Option<u64> {
+        self.holder().ok().flatten()?;
+        let text = fs::read_to_string(self.root.join("LOCK")).ok()?;
+        let bytes = text.lines().find_map(|line| line.strip_prefix(KEPT_FREE));
+        bytes?.parse().ok()
     }
 
     /// Why nobody writes until a restart, as the process noted that failed; `None` while writing goes
@@ -97,8 +107,12 @@ mod tests {
         let (folder, lock) = Folder::open_or_create(root.path()).unwrap();
         assert!(Folder::was_made(root.path()));
         assert_eq!(folder.holder().unwrap(), Some(std::process::id()));
+        assert_eq!(folder.kept_free(), None);
+        lock.note_kept_free(5).unwrap();
+        assert_eq!(folder.kept_free(), Some(5));
         drop(lock);
         assert_eq!(folder.holder().unwrap(), None);
+        assert_eq!(folder.kept_free(), None);
         assert_eq!(folder.stopped_by().unwrap(), None);
         fs::write(folder.stop_mark(), "a commit failed: disk I/O error\n").unwrap();
         let why = folder.stopped_by().unwrap();

@@ -8,14 +8,15 @@ mod format;
 mod holder;
 mod last_backup;
 mod last_collection;
+mod lock;
 pub(super) mod log_index;
 mod ownership;
 mod replacement;
 mod restores;
 mod restoring;
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,7 @@ use copying::{COPY_INTERRUPTED, is_copying};
 pub(super) use file_lock::FileLock;
 pub(super) use file_system::FileSystem;
 pub use format::Format;
+pub use lock::Lock;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use replacement::Replacement;
 pub use replacement::write_durably;
@@ -332,45 +334,6 @@ impl Folder {
         self.make_folders()?;
         Ok(())
     }
-}
-
-/// The daemon's hold on a folder, for as long as it lives.
-#[derive(Debug)]
-pub struct Lock {
-    _file: FileLock,
-}
-
-impl Lock {
-    pub(super) fn take(root: &Path) -> Result<Self> {
-        let io = |e| StoreError::io("locking the data folder", e);
-        let path = root.join("LOCK");
-        let lock = match FileLock::try_exclusive(private_file(&path, false).map_err(io)?) {
-            Ok(lock) => lock,
-            Err(TryLockError::WouldBlock) => {
-                let holder = match fs::read_to_string(&path).map_err(io)?.trim_end() {
-                    "" => "another siteconf".to_owned(),
-                    known => known.to_owned(),
-                };
-                let path = root.to_owned();
-                return Err(StoreError::Locked { path, holder });
-            }
-            Err(TryLockError::Error(e)) => return Err(io(e)),
-        };
-        match note_holder(lock.file()).map_err(io) {
-            // The lock holds all the same, and a start must not need room.
-            Err(StoreError::Full) => {}
-            noted => noted?,
-        }
-        Ok(Self { _file: lock })
-    }
-}
-
-/// Writes who holds the lock over what the file has: a block that it gives back it may not get again on a full disk.
-fn note_holder(mut file: &File) -> io::Result<()> {
-    let text = format!("siteconf with process id {}\n", std::process::id());
-    file.rewind()?;
-    file.write_all(text.as_bytes())?;
-    file.set_len(text.len() as u64)
 }
 
 /// Makes a folder that is its owner's alone, and those it lies in, where they are missing, and their
