@@ -21,6 +21,8 @@ const SHOWN: [&str; 9] = [
 ];
 /// What of it is about encryption, which the client that connects knows nothing of.
 const OF_ENCRYPTION: [&str; 4] = ["sslcert", "sslkey", "sslmode", "sslrootcert"];
+/// What stands in the place of a secret.
+const STARS: &str = "***";
 /// What names the system's certificates as a file of them.
 const SYSTEM: &str = "system";
 
@@ -48,6 +50,7 @@ pub struct ClientCertificate {
 pub struct DatabaseUrl {
     url: String,
     shown: String,
+    masked: String,
     has_password: bool,
     encryption: Option<Encryption>,
     root_file: Option<PathBuf>,
@@ -74,39 +77,10 @@ impl DatabaseUrl {
     }
 
     fn read(text: &str) -> Result<Self, &'static str> {
-        let rest = text
-            .strip_prefix("postgres://")
-            .or_else(|| text.strip_prefix("postgresql://"))
-            .ok_or("it must be of the form postgres://user@host/database")?;
-        let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = before.split_once('/').unwrap_or((before, ""));
-        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
-        if query.contains('@') || database.contains('@') || login.contains('@') {
-            return Err(
-                "a slash, a question mark and an @ in a name or a password must be written %2F, %3F \
-                 and %40",
-            );
-        }
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let is_shown = |param: &&str| {
-            let name = param.split('=').next().unwrap_or_default();
-            SHOWN.contains(&name)
-        };
-        let (params, hidden): (Vec<_>, Vec<_>) = query
-            .split('&')
-            .filter(|param| !param.is_empty())
-            .partition(is_shown);
-        let mut shown = "postgres://".to_owned();
-        if !user.is_empty() {
-            write!(shown, "{user}@").expect("a string takes all");
-        }
-        write!(shown, "{hosts}/{database}").expect("a string takes all");
-        if !params.is_empty() {
-            write!(shown, "?{}", params.join("&")).expect("a string takes all");
-        }
+        let parts = Parts::of(text)?;
         let is_password = |param: &&str| param.starts_with("password=");
         let value = |name: &str| {
-            let mut all = params.iter().filter_map(|param| param.split_once('='));
+            let mut all = parts.shown.iter().filter_map(|param| param.split_once('='));
             let (_, value) = all.rfind(|(of, _)| *of == name)?;
             Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
         };
@@ -131,8 +105,9 @@ impl DatabaseUrl {
         };
         Ok(Self {
             url: text.to_owned(),
-            shown,
-            has_password: !password.is_empty() || hidden.iter().any(is_password),
+            shown: parts.to_shown(),
+            masked: parts.to_masked(),
+            has_password: !parts.password.is_empty() || parts.hidden.iter().any(is_password),
             encryption,
             root_file: value("sslrootcert")
                 .filter(|file| file != SYSTEM)
@@ -148,13 +123,13 @@ impl DatabaseUrl {
         let url = self.reveal_to_client();
         let (address, query) = url.split_once('?').unwrap_or((&url, ""));
         if !is_taken(address) {
-            let reason = "its address is not of the form postgres://user@host:port/database, with a port of at \
+            let reason = "its address is not of the form postgres://[user@]host[:port]/database, with a port of at \
                           most 65535";
             return Err(reason.into());
         }
         let mut is_behind_password = false;
         for param in query.split('&').filter(|param| !param.is_empty()) {
-            let name = param.split('=').next().unwrap_or_default();
+            let name = name_of(param);
             if !is_taken(&format!("postgres:///?{param}")) {
                 // What follows a password may be a part of one in which an & is not written %26.
                 let is_word = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -176,6 +151,11 @@ impl DatabaseUrl {
     pub fn is_meant_by(text: &str) -> bool {
         let of_database = ["postgres:", "postgresql:"];
         text.contains("://") || of_database.iter().any(|scheme| text.starts_with(scheme))
+    }
+
+    /// The URL as it was given, with stars for its password and for what else is not shown.
+    pub fn masked(&self) -> &str {
+        &self.masked
     }
 
     /// True if it holds a password.
@@ -203,10 +183,7 @@ impl DatabaseUrl {
     /// The same without what it says of encryption.
     pub fn reveal_to_client(&self) -> String {
         let (before, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
-        let is_theirs = |param: &&str| {
-            let name = param.split('=').next().unwrap_or_default();
-            !OF_ENCRYPTION.contains(&name)
-        };
+        let is_theirs = |param: &&str| !OF_ENCRYPTION.contains(&name_of(param));
         let params: Vec<_> = query.split('&').filter(is_theirs).collect();
         format!("{before}?{}", params.join("&"))
     }
@@ -225,6 +202,90 @@ impl DatabaseUrl {
     pub fn certificate(&self) -> Option<&ClientCertificate> {
         self.certificate.as_ref()
     }
+}
+
+/// The parts of a URL, as they are written in it.
+struct Parts<'a> {
+    user: &'a str,
+    password: &'a str,
+    hosts: &'a str,
+    database: &'a str,
+    /// The parameters that may be shown.
+    shown: Vec<&'a str>,
+    /// The others.
+    hidden: Vec<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Result<Self, &'static str> {
+        let rest = text
+            .strip_prefix("postgres://")
+            .or_else(|| text.strip_prefix("postgresql://"))
+            .ok_or("it must be of the form postgres://[user@]host[:port]/database")?;
+        let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = before.split_once('/').unwrap_or((before, ""));
+        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        if query.contains('@') || database.contains('@') || login.contains('@') {
+            return Err(
+                "a slash, a question mark and an @ in a name or a password must be written %2F, %3F \
+                 and %40",
+            );
+        }
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let is_shown = |param: &&str| SHOWN.contains(&name_of(param));
+        let params = query.split('&').filter(|param| !param.is_empty());
+        let (shown, hidden) = params.partition(is_shown);
+        Ok(Self {
+            user,
+            password,
+            hosts,
+            database,
+            shown,
+            hidden,
+        })
+    }
+
+    /// The URL without what is not shown.
+    fn to_shown(&self) -> String {
+        self.written(self.user, &self.shown)
+    }
+
+    /// The URL with stars in the place of it.
+    fn to_masked(&self) -> String {
+        let user = self.user;
+        let login = if self.password.is_empty() {
+            user.to_owned()
+        } else {
+            format!("{user}:{STARS}")
+        };
+        let hidden = self.hidden.iter();
+        let hidden: Vec<_> = hidden
+            .map(|param| format!("{}={STARS}", name_of(param)))
+            .collect();
+        let mut params = self.shown.clone();
+        params.extend(hidden.iter().map(String::as_str));
+        self.written(&login, &params)
+    }
+
+    fn written(&self, login: &str, params: &[&str]) -> String {
+        let Self {
+            hosts, database, ..
+        } = self;
+        let mut url = "postgres://".to_owned();
+        if !login.is_empty() {
+            write!(url, "{login}@").expect("a string takes all");
+        }
+        write!(url, "{hosts}/{database}").expect("a string takes all");
+        if !params.is_empty() {
+            write!(url, "?{}", params.join("&")).expect("a string takes all");
+        }
+        url
+    }
+}
+
+/// The name of a parameter.
+fn name_of(param: &str) -> &str {
+    param.split('=').next().unwrap_or_default()
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -269,6 +330,7 @@ mod tests {
                 "{url}"
             );
             assert_eq!(parsed.reveal(), url);
+            assert!(!parsed.masked().contains("Hid"), "{}", parsed.masked());
             let with = parsed.with_password("Hid den&@/é");
             assert!(with.has_password());
             let all = format!("{with} {with:?}");

@@ -58,7 +58,8 @@ fn value(given: &Given) -> Result<Value> {
         let shown = if setting.name == BLOBS {
             BucketUrl::parse(&text).ok().map(|url| url.to_string())
         } else {
-            DatabaseUrl::parse(&text).ok().map(|url| url.to_string())
+            let url = DatabaseUrl::parse(&text).ok();
+            url.map(|url| url.masked().to_owned())
         };
         return Ok(Value::String(shown.unwrap_or_default()));
     }

@@ -335,7 +335,7 @@ fn a_wrong_address_is_told_with_what_is_wrong_in_it() {
         #[cfg(feature = "fleet")]
         (
             "\nstore = \"postgres://a:b@h:99999/d\"",
-            "store (FILE, line 2): its address is not of the form postgres://user@host:port/database, with a \
+            "store (FILE, line 2): its address is not of the form postgres://[user@]host[:port]/database, with a \
              port of at most 65535",
         ),
     ] {

@@ -27,7 +27,8 @@ fn assert_hidden(output: &std::process::Output) {
 
 #[test]
 fn a_url_is_printed_and_refused_without_its_password() {
-    let url = format!("postgres://siteconf:{ENCODED}@127.0.0.1:1/none");
+    let url =
+        format!("postgres://siteconf:{ENCODED}@127.0.0.1:1/none?options={ENCODED}&sslmode=disable");
     let run = |arguments: &[&str]| {
         let output = siteconf()
             .args(arguments)
@@ -39,8 +40,8 @@ fn a_url_is_printed_and_refused_without_its_password() {
     };
     let printed = run(&["config", "print"]);
     let printed = String::from_utf8(printed.stdout).unwrap();
-    let line =
-        "store = \"postgres://siteconf@127.0.0.1:1/none\" # SITECONF_STORE in the environment\n";
+    let line = "store = \"postgres://siteconf:***@127.0.0.1:1/none?sslmode=disable&options=***\" # SITECONF_STORE \
+                in the environment\n";
     assert!(printed.contains(line), "{printed}");
     assert!(run(&["serve", "--help"]).status.success());
     let away = run(&["user", "list", "--log", "trace"]);
@@ -54,7 +55,7 @@ fn a_url_is_printed_and_refused_without_its_password() {
     for (wrong, why) in [
         (
             format!("mysql://siteconf:{ENCODED}@127.0.0.1/none"),
-            "it must be of the form postgres://user@host/database",
+            "it must be of the form postgres://[user@]host[:port]/database",
         ),
         (
             format!("postgres://siteconf:{PASSWORD}@127.0.0.1/none"),

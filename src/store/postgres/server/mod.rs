@@ -91,7 +91,7 @@ impl Server {
             .parse()
             .map_err(|_| {
                 unfit(
-                    "its address is not of the form postgres://user@host:port/database, or names a parameter \
+                    "its address is not of the form postgres://[user@]host[:port]/database, or names a parameter \
                      that there is not",
                 )
             })?;

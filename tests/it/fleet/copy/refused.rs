@@ -27,7 +27,7 @@ fn what_is_no_place_for_a_copy_is_refused_and_stays_as_it_is() {
     // The name of a folder with a password in it would be shown.
     for wrong in ["mysql://a@h/d", "postgres:/a:hush@h/d", "postgresql:a"] {
         let refused = run(&["copy", "--from", from, "--to", wrong]);
-        let said = "--to: it must be of the form postgres://user@host/database";
+        let said = "--to: it must be of the form postgres://[user@]host[:port]/database";
         assert_refused(&refused, 2, said);
     }
     let full_too = format!(
