@@ -26,16 +26,28 @@ pub(super) fn open(settings: &Settings, purpose: Purpose) -> Result<Engine> {
 /// Where the store lies that the settings name, with the password that is kept in a file.
 ///
 /// # Errors
-/// [`Error::Usage`] for a password that cannot be read.
+/// As [`complete`].
 pub(super) fn address(settings: &Settings) -> Result<StoreAddress> {
     Ok(match &*settings.store {
         StoreAddress::Folder(root) => StoreAddress::Folder(root.clone()),
-        StoreAddress::Postgres(url) => StoreAddress::Postgres(with_password(url, settings)?),
+        StoreAddress::Postgres(url) => StoreAddress::Postgres(complete(url, settings)?),
     })
 }
 
-/// The URL with the password that is kept in a file, where one is.
-pub(super) fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> {
+/// The URL with the password that is kept in a file, where one is. Nothing is asked of the database.
+///
+/// # Errors
+/// [`Error::Usage`] for a password that cannot be read, and for certificates.
+pub(super) fn complete(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> {
+    let url = with_password(url, settings)?;
+    Engine::check(&url).map_err(|error| match error {
+        StoreError::Unfit { reason } => Error::Usage(format!("{url}: {reason}")),
+        other => of_store(other, settings),
+    })?;
+    Ok(url)
+}
+
+fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> {
     let file = &settings.postgres_password_file;
     if file.as_os_str().is_empty() {
         return Ok(url.clone());
@@ -48,15 +60,6 @@ pub(super) fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<Da
         "" => Err(file.refuse("its first line must be the password")),
         password => Ok(url.clone().with_password(password)),
     }
-}
-
-/// Looks for the files that a URL needs; nothing is asked of the database.
-///
-/// # Errors
-/// Those of [`with_password`], and [`Error::Failed`] for certificates that cannot be read.
-pub(super) fn check_address(url: &DatabaseUrl, settings: &Settings) -> Result<()> {
-    let url = with_password(url, settings)?;
-    Engine::check(&url).map_err(|error| of_store(error, settings))
 }
 
 /// An error of the store that the settings name, with where it lies if the error does not say.

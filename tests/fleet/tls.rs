@@ -162,11 +162,25 @@ impl Scene {
 
     /// The last line of a refusal, without what stands before the reason.
     fn refusal(&self, url: &str) -> String {
+        self.refused(url, 1, "the database cannot be used: ")
+    }
+
+    /// The same of settings that cannot be, which a check of them finds, too.
+    fn wrong(&self, url: &str) -> String {
+        let checked = self.run(url, &["config", "check"]);
+        let reason = self.refused(url, 2, "");
+        let said = String::from_utf8(checked.stderr).unwrap();
+        assert_eq!(checked.status.code(), Some(2), "{said}");
+        assert!(said.ends_with(&format!(": {reason}\n")), "{said}");
+        reason
+    }
+
+    fn refused(&self, url: &str, code: i32, start: &str) -> String {
         let refused = self.run(url, &["user", "list"]);
-        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert_eq!(refused.status.code(), Some(code), "{refused:?}");
         let said = String::from_utf8(refused.stderr).unwrap();
         let shown = url.replace(&format!(":{PASSWORD}"), "");
-        let start = format!("siteconf: {shown}: the database cannot be used: ");
+        let start = format!("siteconf: {shown}: {start}");
         let last = said.lines().last().unwrap_or_default();
         let reason = last.strip_prefix(&start);
         reason.unwrap_or_else(|| panic!("{said}")).to_owned()
@@ -202,7 +216,7 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
          (subjectAltName)"
     );
     assert_eq!(
-        scene.refusal(&scene.url(HOST, "&sslmode=verify-full&sslrootcert=/nowhere/ca.pem")),
+        scene.wrong(&scene.url(HOST, "&sslmode=verify-full&sslrootcert=/nowhere/ca.pem")),
         "sslrootcert names /nowhere/ca.pem: No such file or directory (os error 2)"
     );
 
@@ -317,14 +331,12 @@ fn a_server_that_asks_for_a_certificate_is_shown_one() {
     let mut admin = daemon.admin_with(&password);
     Daemon::make_project(&mut admin);
 
+    assert_eq!(
+        scene.refusal(&with(&scene.showing("stranger.pem", "stranger.key"))),
+        "its server ended the connection over TLS (UnknownCA); where it asks for a certificate, sslcert \
+         and sslkey name one of an issuer that it trusts"
+    );
     for (certificate, key, fault) in [
-        (
-            "stranger.pem",
-            "stranger.key",
-            "its server ended the connection over TLS (UnknownCA); where it asks for a certificate, sslcert \
-             and sslkey name one of an issuer that it trusts"
-                .to_owned(),
-        ),
         (
             "user.pem",
             "stranger.key",
@@ -347,15 +359,12 @@ fn a_server_that_asks_for_a_certificate_is_shown_one() {
             ),
         ),
     ] {
-        assert_eq!(
-            scene.refusal(&with(&scene.showing(certificate, key))),
-            fault
-        );
+        assert_eq!(scene.wrong(&with(&scene.showing(certificate, key))), fault);
     }
     let shown = scene.showing("user.pem", "user.key");
     let near = scene.url("127.0.0.1", &shown.replacen('&', "&sslmode=disable&", 1));
     assert_eq!(
-        scene.refusal(&near),
+        scene.wrong(&near),
         "sslcert is shown over TLS alone, which sslmode=verify-full asks for"
     );
 }

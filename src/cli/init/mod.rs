@@ -87,7 +87,7 @@ fn in_database(
     // What is missing is told before anything is made.
     let key_file = engine::key_file(None, settings)?;
     let bucket = bucket::access(settings)?;
-    let address = engine::with_password(url, settings)?;
+    let address = engine::complete(url, settings)?;
     let refused = |error| engine::of_store(error, settings);
     let found = Engine::init(&address).map_err(refused)?;
     if wish.if_absent && found == Found::OtherSchema {

@@ -64,7 +64,7 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
             }
         }
         StoreAddress::Postgres(url) => {
-            wrong.extend(engine::check_address(url, settings).err());
+            wrong.extend(engine::complete(url, settings).err());
             wrong.extend(engine::key_file(None, settings).err());
             wrong.extend(bucket::access(settings).err());
         }

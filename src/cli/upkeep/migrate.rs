@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(
             )));
         }
     };
-    let address = engine::with_password(url, settings)?;
+    let address = engine::complete(url, settings)?;
     // What is missing to leave word of it is told before anything is done.
     bucket::access(settings)?;
     let migrated = Engine::migrate(&address).map_err(|error| engine::of_store(error, settings))?;
