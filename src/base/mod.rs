@@ -20,5 +20,6 @@ pub mod secret;
 pub mod snapshot_version;
 pub mod tally;
 pub mod threads;
+pub mod tls;
 
 pub use threads::may_block;

@@ -340,7 +340,7 @@ fn a_server_that_asks_for_a_certificate_is_shown_one() {
         (
             "user.pem",
             "stranger.key",
-            "the certificate for the server cannot be used: keys may not be consistent: KeyMismatch".to_owned(),
+            "sslkey is not the key of the certificate that sslcert names".to_owned(),
         ),
         (
             "user.key",

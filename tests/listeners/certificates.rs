@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 use rcgen::date_time_ymd;
@@ -234,4 +235,48 @@ fn a_key_that_everybody_may_read_and_a_certificate_that_ends_soon_are_told() {
     assert_eq!(line["reason"], told.unwrap());
     let ends = format!("{ENDS} {}.0\n", at.unix_timestamp());
     assert!(service.metrics().contains(&ends), "{ends}");
+}
+
+#[test]
+fn what_is_damaged_is_told_in_plain_words() {
+    let pair = Pair::new();
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key] = pair.write(folder.path()).map(shown);
+    let of_part = |name: &str, kind: &str, inside: &str| {
+        let path = folder.path().join(name);
+        let text = format!("-----BEGIN {kind}-----\n{inside}\n-----END {kind}-----\n");
+        fs::write(&path, text).unwrap();
+        shown(path)
+    };
+    let first = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be of version \
+                 3, as with subjectAltName";
+    let part = "a part of it is no PEM: it is damaged, or was not copied whole";
+    let kind = "it is damaged, or of a kind that cannot be used: it must be RSA of 2048 to 8192 bits, ECDSA (P-256, \
+                P-384) or Ed25519";
+    for (certificate, key, setting, said) in [
+        (
+            of_part("a", "CERTIFICATE", "AAAA"),
+            key.clone(),
+            "cert",
+            first,
+        ),
+        (of_part("b", "CERTIFICATE", "?"), key, "cert", part),
+        (cert, of_part("c", "PRIVATE KEY", "AAAA"), "key", kind),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+            .args(["config", "check", "--tls-listen", "127.0.0.1:0"])
+            .args(["--tls-cert", &certificate, "--tls-key", &key])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let file = if setting == "cert" {
+            &certificate
+        } else {
+            &key
+        };
+        assert_eq!(
+            String::from_utf8(output.stderr).unwrap(),
+            format!("siteconf: tls_{setting} = \"{file}\" (--tls-{setting}): {said}\n")
+        );
+    }
 }

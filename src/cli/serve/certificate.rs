@@ -22,6 +22,7 @@ use tokio_rustls::rustls::{
 
 use crate::base::clock::{Clock, DAY_S, Timestamp};
 use crate::base::threads::lock;
+use crate::base::tls::KEY_KINDS;
 use crate::cli::settings::Told;
 use crate::cli::{Error, Result};
 
@@ -38,6 +39,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const WARN_DAYS: u64 = 14;
 /// Others than the owner and the group may read.
 const READABLE_BY_OTHERS: u32 = 0o004;
+/// What is wrong with a file whose first certificate cannot be read.
+const NO_CERTIFICATE: &str = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be \
+                              of version 3, as with subjectAltName";
 
 /// A certificate with its key, which may be another one tomorrow.
 #[derive(Debug)]
@@ -267,7 +271,7 @@ fn read<'a>(
             pem::Error::MissingSectionEnd { .. } => {
                 "its last part has no end: it is written by half".to_owned()
             }
-            e => format!("it is no PEM: {e}"),
+            _ => "a part of it is no PEM: it is damaged, or was not copied whole".to_owned(),
         })
     })?;
     let Some(first) = chain.first() else {
@@ -289,8 +293,10 @@ fn read<'a>(
             "it does not fit the certificate in {}",
             chain_file.display()
         )),
-        TlsError::InvalidCertificate(e) => of_chain(format!("it is no certificate: {e}")),
-        e => of_key(format!("it cannot be used: {e}")),
+        TlsError::InvalidCertificate(_) => of_chain(NO_CERTIFICATE.to_owned()),
+        _ => of_key(format!(
+            "it is damaged, or of a kind that cannot be used: it must be {KEY_KINDS}"
+        )),
     })?;
     let mode = fs::metadata(&**key_file).map_or(0, |found| found.mode());
     if mode & READABLE_BY_OTHERS != 0 {
@@ -330,8 +336,7 @@ fn check_time(certificate: &CertificateDer<'_>, at_s: u64) -> std::result::Resul
         let ms = i64::try_from(at.as_secs().saturating_mul(1000)).unwrap_or(i64::MAX);
         Timestamp::from_ms(ms)
     };
-    ParsedCertificate::try_from(certificate)
-        .map_err(|e| format!("there is no certificate of a server in it: {e}"))?;
+    ParsedCertificate::try_from(certificate).map_err(|_| NO_CERTIFICATE.to_owned())?;
     match judge(certificate, at_s) {
         Err(TlsError::InvalidCertificate(CertificateError::ExpiredContext {
             not_after, ..

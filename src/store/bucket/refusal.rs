@@ -46,7 +46,7 @@ impl Bucket {
 
     /// The error for a bucket that was looked at in vain: what somebody has to set right, or that it is away.
     pub(super) fn unfit_or_away(&self, error: &Error) -> StoreError {
-        if let Some(fault) = tls::distrust(error, "s3_ca") {
+        if let Some(fault) = tls::fault(error, "s3_ca") {
             return unfit(format!("its certificate {fault}"));
         }
         let code = code_of(error).unwrap_or_default();

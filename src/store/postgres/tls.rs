@@ -135,7 +135,7 @@ impl TlsConnect<Socket> for Handshake {
                     Err(Distrust(refused_by_server(&alert)).into())
                 }
                 // Of the network's errors another attempt may know nothing.
-                Err(error) => match tls::distrust(&error, SETTING) {
+                Err(error) => match tls::fault(&error, SETTING) {
                     Some(fault) => {
                         Err(Distrust(format!("the certificate of {host} {fault}")).into())
                     }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+use crate::base::tls::{KEY_KINDS, distrust};
 
 /// These certificates to trust; without any, the system's. `setting` names what gives them.
 ///
@@ -16,7 +18,7 @@ pub(in crate::store) fn roots(given: &[Vec<u8>], setting: &str) -> Result<RootCe
     let mut trusted = RootCertStore::empty();
     for root in given {
         let added = trusted.add(CertificateDer::from(root.as_slice()));
-        added.map_err(|e| format!("a certificate in {setting} cannot be used: {e}"))?;
+        added.map_err(|_| format!("a certificate in {setting} is damaged"))?;
     }
     if given.is_empty() {
         trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -32,7 +34,8 @@ pub(in crate::store) fn roots(given: &[Vec<u8>], setting: &str) -> Result<RootCe
 /// Who a client is: its certificate with those that lead to its issuer, and its key.
 pub(in crate::store) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// A client that trusts these alone, and shows a server that asks for it who it is.
+/// A client that trusts these alone, and shows a server that asks for it who it is: that of a database, whose URL says
+/// so.
 ///
 /// # Errors
 /// That TLS cannot be used, or the identity, and why.
@@ -46,41 +49,28 @@ pub(in crate::store) fn client(
         .with_root_certificates(trusted);
     match identity {
         None => Ok(config.with_no_client_auth()),
-        Some((certificates, key)) => config
-            .with_client_auth_cert(certificates, key)
-            .map_err(|e| format!("the certificate for the server cannot be used: {e}")),
+        Some((certificates, key)) => {
+            let config = config.with_client_auth_cert(certificates, key);
+            config.map_err(|e| match e {
+                rustls::Error::InconsistentKeys(_) => {
+                    "sslkey is not the key of the certificate that sslcert names".to_owned()
+                }
+                rustls::Error::InvalidCertificate(_) => {
+                    "sslcert names a certificate that is damaged".to_owned()
+                }
+                _ => format!(
+                    "sslkey names a key that is damaged, or of a kind that cannot be used: it must be \
+                     {KEY_KINDS}"
+                ),
+            })
+        }
     }
 }
 
-/// What is wrong with the certificate of a server, or with its TLS, behind "the certificate of …" or "its
-/// certificate"; none for an error that is about something else. `setting` names what gives certificates to
-/// trust.
-pub(in crate::store) fn distrust(error: &(dyn Error + 'static), setting: &str) -> Option<String> {
-    let fault = fault_of(error)?;
-    let rustls::Error::InvalidCertificate(fault) = fault else {
-        return Some(format!("was not even looked at: {fault}"));
-    };
-    Some(match fault {
-        CertificateError::UnknownIssuer => {
-            format!("is of an issuer that is not trusted; {setting} names certificates to trust")
-        }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "is for other names; call the host as the certificate does (subjectAltName)".to_owned()
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "has expired".to_owned()
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "is not valid yet; see that the clock is right".to_owned()
-        }
-        // The library behind this one tells it in words alone.
-        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "is one of an authority (CA:TRUE), which no server may show; make one with \
-             basicConstraints=CA:FALSE, or one that it signs"
-                .to_owned()
-        }
-        other => format!("cannot be trusted: {other}"),
-    })
+/// What is wrong with the certificate of a server, as [`distrust`] has it; none for an error that is about something
+/// else.
+pub(in crate::store) fn fault(error: &(dyn Error + 'static), setting: &str) -> Option<String> {
+    Some(distrust(fault_of(error)?, setting))
 }
 
 /// What a server has said that did not want this connection; none for an error that is about something else.

@@ -16,6 +16,7 @@ use ureq::{Agent, Body, BodyReader, Proxy, ProxyProtocol};
 
 use super::body::Incoming;
 use super::token::Token;
+use crate::base::tls::distrust;
 use crate::cli::output::visible;
 use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::pull::stopped::Stopping;
@@ -206,8 +207,9 @@ impl Client {
     fn untrusted(&self, wrong: &rustls::Error) -> Fault {
         self.is_untrusted.store(true, Ordering::Relaxed);
         Fault::lasting(format!(
-            "{} is not trusted: {wrong}; --ca-file names the certificate to trust",
-            self.host()
+            "{} is not trusted: its certificate {}",
+            self.host(),
+            distrust(wrong, "--ca-file")
         ))
     }
 
