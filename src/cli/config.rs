@@ -4,6 +4,7 @@ use std::env;
 
 use clap::{Args, Subcommand};
 
+use super::output::visible_path;
 use super::settings::{
     EVERYWHERE, Flags, OF_COMMANDS, Settings, effective, refuse, unknown_variables,
 };
@@ -31,10 +32,14 @@ pub(super) fn run(
 ) -> Result<()> {
     match command {
         ConfigCommand::Check(flags) => {
-            serve::check(&Settings::gather(everywhere, flags.settings)?)?;
+            let exposed = serve::check(&Settings::gather(everywhere, flags.settings)?)?;
             let unknown = unknown_variables(env::vars_os().map(|(name, _)| name)).into_iter();
             let wrong = |name| Error::Usage(format!("{name} in the environment is no setting"));
             refuse(unknown.map(wrong).collect())?;
+            for found in exposed {
+                let file = visible_path(found.file());
+                streams.note(format_args!("siteconf: {file}: {found}"))?;
+            }
             writeln!(streams.out, "the settings are right")?;
         }
         ConfigCommand::Print(flags) => {

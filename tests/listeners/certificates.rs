@@ -280,3 +280,25 @@ fn what_is_damaged_is_told_in_plain_words() {
         );
     }
 }
+
+#[test]
+fn a_check_warns_of_a_key_that_everybody_may_read() {
+    let pair = Pair::new();
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key] = pair.write(folder.path());
+    let [cert_shown, key_shown] = [&cert, &key].map(|path| shown(path.clone()));
+    for (mode, warned) in [(0o640, false), (0o644, true)] {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_siteconf"))
+            .args(["config", "check", "--tls-listen", "127.0.0.1:0"])
+            .args(["--tls-cert", &cert_shown, "--tls-key", &key_shown])
+            .output()
+            .unwrap();
+        let warning = format!(
+            "siteconf: {key_shown}: everybody on this machine may read the key: chmod o= it\n"
+        );
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, if warned { warning } else { String::new() });
+        assert!(output.status.success());
+    }
+}

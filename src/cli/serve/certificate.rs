@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{
 use crate::base::clock::{Clock, DAY_S, Timestamp};
 use crate::base::threads::lock;
 use crate::base::tls::KEY_KINDS;
-use crate::cli::settings::Told;
+use crate::cli::settings::{Exposed, Told};
 use crate::cli::{Error, Result};
 
 /// How often the files are looked at. A change is read when it is still the same a look later, so that
@@ -37,8 +37,6 @@ const LOOKS_TO_TRY: u32 = 30;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// From so many days before its end on, the log warns of it, once a day.
 const WARN_DAYS: u64 = 14;
-/// Others than the owner and the group may read.
-const READABLE_BY_OTHERS: u32 = 0o004;
 /// What is wrong with a file whose first certificate cannot be read.
 const NO_CERTIFICATE: &str = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be \
                               of version 3, as with subjectAltName";
@@ -298,14 +296,15 @@ fn read<'a>(
             "it is damaged, or of a kind that cannot be used: it must be {KEY_KINDS}"
         )),
     })?;
-    let mode = fs::metadata(&**key_file).map_or(0, |found| found.mode());
-    if mode & READABLE_BY_OTHERS != 0 {
-        tracing::warn!(
-            file = %key_file.display(),
-            "everybody on this machine may read the key: chmod o= it"
-        );
+    if let Some(exposed) = exposed_key(key_file) {
+        exposed.warn();
     }
     Ok(pair)
+}
+
+/// The key of a certificate, if everybody may read it.
+pub(super) fn exposed_key(file: &Path) -> Option<Exposed> {
+    Exposed::find(file, "the key")
 }
 
 /// The bytes of a file. Nothing is waited for: a pipe would, for somebody who writes into it.

@@ -23,7 +23,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::sync::oneshot;
 
-use super::settings::{Flags, SERVE, Settings};
+use super::settings::{Exposed, Flags, SERVE, Settings, exposed_for_store};
 use super::{Error, Result, Streams, bucket, engine, log, settings};
 use crate::base::clock::{Clock, SystemClock};
 use crate::store::engine::StoreAddress;
@@ -49,11 +49,12 @@ pub(in crate::cli) struct ServeFlags {
     pub(in crate::cli) trust_clock: bool,
 }
 
-/// Looks whether the service could start with these settings, and opens neither its store nor a port.
+/// Looks whether the service could start with these settings, and opens neither its store nor a port. Gives what it
+/// would be warned of.
 ///
 /// # Errors
 /// [`Error::Usage`] for all that is wrong.
-pub(super) fn check(settings: &Settings) -> Result<()> {
+pub(super) fn check(settings: &Settings) -> Result<Vec<Exposed>> {
     let mut wrong = log::wrong_settings(settings);
     wrong.extend(listen::wrong_places(settings));
     match &*settings.store {
@@ -69,7 +70,10 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
             wrong.extend(bucket::access(settings).err());
         }
     }
-    settings::refuse(wrong)
+    settings::refuse(wrong)?;
+    let mut found = exposed_for_store(settings);
+    found.extend(certificate::exposed_key(&settings.tls_key));
+    Ok(found)
 }
 
 /// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
@@ -85,6 +89,9 @@ pub(super) fn serve(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let places = Places::of(settings, &clock)?;
     let certificate = places.certificate.clone();
+    for found in exposed_for_store(settings) {
+        found.warn();
+    }
     process::prepare(settings.limits.connections_max);
     let store = ServedStore::open(settings, flags, &clock, streams)?;
     let runtime = process::runtime()?;

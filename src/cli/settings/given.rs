@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::table::Setting;
@@ -208,6 +208,14 @@ impl<T> Told<T> {
     /// The same with another value, which a command has from elsewhere.
     pub(in crate::cli) fn replaced(&self, value: T) -> Self {
         self.given.holding(value)
+    }
+
+    /// The file in which it was given, if it was.
+    pub(in crate::cli) fn file(&self) -> Option<&Path> {
+        match &self.given.source {
+            Source::File { path, .. } => Some(path),
+            Source::Default | Source::Flag | Source::Variable => None,
+        }
     }
 
     /// Says what is wrong with it, which only its use has shown.

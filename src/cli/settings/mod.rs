@@ -2,6 +2,7 @@
 //! values. Those that cannot be are refused together, each with its name and where it came from.
 
 mod effective;
+mod exposed;
 mod file;
 mod flags;
 mod given;
@@ -30,6 +31,7 @@ use crate::store::bucket_url::BucketUrl;
 use crate::store::database_url::DatabaseUrl;
 use crate::store::engine::StoreAddress;
 pub(super) use effective::effective;
+pub(super) use exposed::{Exposed, exposed_for_store};
 pub(super) use file::text_of;
 pub(super) use flags::Flags;
 pub(super) use given::Told;

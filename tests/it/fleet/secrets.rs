@@ -1,6 +1,7 @@
 //! The password for the database is nowhere but in the file or the variable that holds it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::Fleet;
@@ -276,5 +277,55 @@ fn what_is_wrong_with_a_bucket_in_the_settings_is_told_without_what_may_be_a_sec
     assert!(
         said.contains("blobs (--blobs): it is for a store in PostgreSQL"),
         "{said}"
+    );
+}
+
+#[test]
+fn a_secret_that_everybody_may_read_is_told_by_a_check_and_at_a_start() {
+    let folder = own_folder();
+    let url = format!("postgres://siteconf:{ENCODED}@127.0.0.1:1/none");
+    let lines = format!("store = \"{url}\"\n");
+    let keys = "aws_access_key_id = a\naws_secret_access_key = b\n";
+    let files = [("config", &*lines), ("keys", keys), ("server-key", "")].map(|(name, text)| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    });
+    let check = |mode: u32| {
+        for file in &files {
+            fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let output = siteconf()
+            .args(["config", "check", "--blobs", "s3://shop?region=eu-1"])
+            .args(["--config".as_ref(), files[0].as_os_str()])
+            .args(["--s3-credentials-file".as_ref(), files[1].as_os_str()])
+            .args(["--server-key-file".as_ref(), files[2].as_os_str()])
+            .output()
+            .unwrap();
+        assert_hidden(&output);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    // A group is that of a unit, or of those who share a key.
+    assert_eq!(check(0o640), "");
+    let [config, keys, key] = files.each_ref().map(|file| file.display().to_string());
+    let everybody = "everybody on this machine may read";
+    assert_eq!(
+        check(0o644),
+        format!(
+            "siteconf: {config}: {everybody} the password in store: chmod o= it\n\
+             siteconf: {key}: {everybody} the server key: chmod o= it\n\
+             siteconf: {keys}: {everybody} the keys for the bucket: chmod o= it\n"
+        )
+    );
+
+    let fleet = Fleet::new();
+    let key = fleet.folder.path().join("server-key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let daemon = fleet.daemon(&[]);
+    let told = daemon.logged("everybody on this machine may read the server key: chmod o= it");
+    assert_eq!(
+        (told["level"].as_str(), told["file"].as_str()),
+        (Some("WARN"), key.to_str())
     );
 }
