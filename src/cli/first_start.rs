@@ -353,6 +353,7 @@ mod tests {
                 err: &mut err,
                 input_is_terminal: false,
                 out_is_terminal: false,
+                out_is_closed: false,
                 err_is_terminal: false,
             };
             let first = FirstPassword(Some(FirstPasswordFile(path)));

@@ -70,6 +70,7 @@ enum Outcome {
 }
 
 /// Where a command reads and writes.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of a stream")]
 struct Streams<'a> {
     /// What is piped in.
     input: &'a mut dyn BufRead,
@@ -81,6 +82,8 @@ struct Streams<'a> {
     input_is_terminal: bool,
     /// True if a person sees `out`, and nothing keeps it.
     out_is_terminal: bool,
+    /// True if what is written to `out` is lost: it was closed when the program began.
+    out_is_closed: bool,
     /// True if a person may be watching `err`.
     err_is_terminal: bool,
 }
@@ -90,6 +93,16 @@ impl Streams<'_> {
     fn tell(&mut self, line: impl Display) -> Result<()> {
         if self.out_is_terminal {
             writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to make what is printed once, where nobody would see it.
+    fn require_out(&self, what: &str) -> Result<()> {
+        if self.out_is_closed {
+            return Err(Error::Failed(format!(
+                "standard output leads nowhere, and {what} is printed there, once: run the same with it open"
+            )));
         }
         Ok(())
     }
@@ -120,6 +133,7 @@ pub fn run(
     let streams = Streams {
         input_is_terminal: stdin.is_terminal(),
         out_is_terminal: io::stdout().is_terminal(),
+        out_is_closed: output::was_closed(io::stdout()),
         err_is_terminal: io::stderr().is_terminal(),
         input: &mut stdin.lock(),
         out,

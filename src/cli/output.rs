@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 
+use rustix::fs::{OFlags, fcntl_getfl, fstat, makedev};
 use serde::Serialize;
 
 use super::Result;
@@ -90,6 +92,13 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
             line.trim_end().to_owned()
         })
         .collect()
+}
+
+/// True if this was closed when the program began. Before its first line the null device takes the place of what is
+/// closed, open to be read, too, which it is not behind `>/dev/null` of a shell.
+pub(super) fn was_closed(out: impl AsFd) -> bool {
+    let is_null = fstat(&out).is_ok_and(|found| found.st_rdev == makedev(1, 3));
+    is_null && fcntl_getfl(&out).is_ok_and(|flags| flags.contains(OFlags::RDWR))
 }
 
 /// A number with what is counted: `1 file`, `2 files`.

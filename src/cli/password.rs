@@ -34,7 +34,7 @@ impl NewPassword {
     ///
     /// # Errors
     /// [`Error::Usage`] for one on standard input that breaks the rule, [`Error::Failed`] when a person
-    /// gave none, [`Error::Interrupted`] after Ctrl-C.
+    /// gave none, or nobody would see one that is made up, [`Error::Interrupted`] after Ctrl-C.
     pub(super) fn obtain(
         account: &str,
         from_stdin: bool,
@@ -48,6 +48,7 @@ impl NewPassword {
             Accounts::check_password(account, &text).map_err(|e| Error::Usage(e.to_string()))?;
             text
         } else {
+            streams.require_out("the password")?;
             return Ok(Self::random());
         };
         Ok(Self {

@@ -73,6 +73,7 @@ impl Desk {
             err: &mut err,
             input_is_terminal: false,
             out_is_terminal,
+            out_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(self.line(words), streams);
@@ -312,6 +313,7 @@ fn a_secret_that_nobody_could_read_is_not_left_behind() {
             err: &mut err,
             input_is_terminal: false,
             out_is_terminal: false,
+            out_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);
@@ -382,6 +384,7 @@ fn a_reader_that_left_is_no_failure() {
             err: &mut err,
             input_is_terminal: false,
             out_is_terminal: false,
+            out_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);

@@ -2,8 +2,9 @@
 //! the terminal as it was.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, refused};
 use crate::terminal::{Ended, Terminal};
 
 const QUESTION: &str = "New password, 12 to 1024 bytes: ";
@@ -211,5 +212,59 @@ fn the_first_password_is_shown_on_a_terminal() {
                 file.display()
             )
         )
+    );
+}
+
+#[test]
+fn what_is_printed_once_is_not_made_where_nobody_sees_it() {
+    let stage = Stage::new();
+    let before = [
+        stage.done(&["user", "list"]),
+        stage.done(&["token", "list"]),
+    ];
+    let closed = |words: &[&str]| {
+        let mut shell = Command::new("sh");
+        shell
+            .args([
+                "-c",
+                "exec \"$0\" \"$@\" >&-",
+                env!("CARGO_BIN_EXE_siteconf"),
+            ])
+            .args(words)
+            .arg("--data")
+            .arg(stage.path("data"))
+            .stdin(Stdio::null());
+        shell
+    };
+    let said = |what: &str| {
+        format!(
+            "siteconf: standard output leads nowhere, and {what} is printed there, once: run the same with it open"
+        )
+    };
+    let create = ["token", "create", "--user", "ann", "--name", "m", "--all"];
+    for (words, what) in [
+        (&create[..], "the token"),
+        (&["token", "rotate", "1"], "the token"),
+        (&["user", "add", "eve"], "the password"),
+        (&["user", "passwd", "ann"], "the password"),
+    ] {
+        refused(&mut closed(words), 1, &said(what));
+    }
+    let after = [
+        stage.done(&["user", "list"]),
+        stage.done(&["token", "list"]),
+    ];
+    assert_eq!(after, before);
+    // Who throws it away has said so, and what prints no secret goes on.
+    let thrown_away = stage
+        .command(&["user", "add", "eve"])
+        .stdout(Stdio::null())
+        .status();
+    assert!(thrown_away.unwrap().success());
+    assert!(
+        closed(&["user", "disable", "eve"])
+            .status()
+            .unwrap()
+            .success()
     );
 }

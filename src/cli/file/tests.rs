@@ -24,6 +24,7 @@ fn run(
         err: &mut err,
         input_is_terminal: false,
         out_is_terminal: is_terminal,
+        out_is_closed: false,
         err_is_terminal: false,
     };
     let code = run_on(desk.line(words), streams);

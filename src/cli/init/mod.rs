@@ -107,6 +107,7 @@ fn in_database(
         let said = format_args!("{url}: there is a store here already");
         return already_there(wish, &said, streams);
     }
+    streams.require_out("the password")?;
     if let Some(role) = &wish.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;
     }

@@ -107,6 +107,7 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
             streams.tell(format_args!("token {id} is made"))?;
         }
     } else {
+        streams.require_out("the token")?;
         let (secret, made) = tokens.create(&account, new, actor)?;
         show(&secret, &made, wish.json, streams).or_else(|e| {
             // A token that nobody has seen would only lie there.
@@ -175,6 +176,7 @@ fn rotate(
             ))
         })
     })?;
+    streams.require_out("the token")?;
     let tokens = Tokens::new(&opened.repository);
     let account = owner_of(&tokens, id)?;
     let (secret, token) = tokens.rotate(&account, id, grace_s, &opened.actor)?;

@@ -368,6 +368,7 @@ mod tests {
                 err: &mut err,
                 input_is_terminal: false,
                 out_is_terminal: false,
+                out_is_closed: false,
                 err_is_terminal: false,
             };
             preview(true, 30, &opened, &mut streams).unwrap();
