@@ -247,8 +247,8 @@ impl Gate {
     /// Says whether changes are taken.
     ///
     /// # Errors
-    /// [`StoreError::Moved`] while its folder is not at its place; [`StoreError::Stopped`] after a failed write and [`StoreError::WentBack`], until a restart;
-    /// [`StoreError::Unavailable`].
+    /// [`StoreError::Moved`] while its folder is not at its place; [`StoreError::Stopped`] after a failed write and
+    /// [`StoreError::WentBack`], until a restart;
     pub fn require_writable(&self) -> Result<()> {
         match self.writes() {
             Writes::Moved => Err(StoreError::Moved.into()),

@@ -51,6 +51,14 @@ function Whole() {
 const hindrances: [RegExp, Word][] = [
   [/^writes are refused: the disk is full/, "full"],
   [/^writes are refused after a failed write/, "stopped"],
+  [/^writes are refused until another process/, "busy"],
+  [/^writes are refused: the data folder/, "moved"],
+  [/^the database does not answer/, "databaseAway"],
+  [/^everything is refused until/, "wentBack"],
+  [/^large files are refused: their bucket is full/, "bucketFull"],
+  [/^large files are refused: their bucket refuses/, "bucketDenies"],
+  [/^the bucket of large files does not answer/, "bucketAway"],
+  [/^the clock of this machine/, "clock"],
   [/^the service is stopping/, "stopping"],
   [/^the disk of the store has/, "low"],
 ];

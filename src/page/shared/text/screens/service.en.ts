@@ -9,6 +9,16 @@ export const service = {
   writesRefused: "Changes are refused: nothing can be saved.",
   full: "Changes are refused: the disk is full. Make room on it.",
   stopped: "Changes are refused since a write failed. Look into the log, then restart the service.",
+  busy: "Changes are refused until another process that uses the store has ended, such as a suspended command.",
+  moved:
+    "Changes are refused: the data folder is not at its place any more. Put it back, or restart the service with the new one.",
+  databaseAway: "The database does not answer, or cannot be used. The log says why.",
+  wentBack:
+    "Everything is refused: the database no longer has changes that it had. See that it is the right one, then restart the service.",
+  bucketFull: "Large files are refused: their bucket is full, or its quota is used up.",
+  bucketDenies: "Large files are refused: the service may not write to their bucket. Its keys need s3:PutObject there.",
+  bucketAway: "The bucket of large files does not answer, or cannot be used. The log says why.",
+  clock: "The clocks of the service's machine and of the database differ. Set both by NTP.",
   stopping: "The service is stopping.",
   low: "The disk of the store is nearly full: {free} are left.",
 
