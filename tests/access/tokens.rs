@@ -2,7 +2,8 @@
 
 use crate::{World, by_id, is_invalid, named, refusal, texts};
 use siteconf::access::{
-    Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView, Tokens,
+    Caller, Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView,
+    Tokens,
 };
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
@@ -331,24 +332,39 @@ fn of_projects_that_are_added_at_once_none_is_lost() {
 }
 
 #[test]
-fn anothers_token_is_as_good_as_none() {
+fn anothers_token_is_refused_and_an_id_of_none_is_unknown() {
     let world = World::new();
     let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
     let root = world.user("root", &["ROLE_SITEBUILDER_EDITOR__ROOT"]);
     let (secret, made) = world.make_token(&eve, &["*"]).unwrap();
     let id = made.id.as_str();
     assert_eq!(world.tokens(&root), []);
-    for id in [id, "01", "+1", " 1", "", "x", "99", "18446744073709551616"] {
-        let changed = world.gate.change_token(&root, id, &TokenChange::default());
-        assert_eq!(refusal(changed), "the account has no such token", "{id}");
-        let revoked = world.gate.revoke_token(&adam, id);
-        assert_eq!(refusal(revoked), "the account has no such token", "{id}");
+    let acts = |caller: &Caller, id: &str| {
+        let changed = world.gate.change_token(caller, id, &TokenChange::default());
+        let rotated = world.gate.rotate_token(caller, id, 0);
+        [refusal(changed), refusal(rotated.map(|(_, token)| token))]
+    };
+    for caller in [&adam, &root] {
+        assert_eq!(acts(caller, id), ["no right allows this"; 2]);
     }
-    for id in ["01", "+1"] {
-        for caller in [&eve, &root] {
+    assert_eq!(
+        refusal(world.gate.revoke_token(&adam, id)),
+        "no right allows this"
+    );
+    for id in ["01", "+1", " 1", "", "x", "99", "18446744073709551616"] {
+        for caller in [&adam, &root] {
+            assert_eq!(
+                acts(caller, id),
+                ["the account has no such token"; 2],
+                "{id}"
+            );
             let revoked = world.gate.revoke_token(caller, id);
             assert_eq!(refusal(revoked), "the account has no such token", "{id}");
         }
+    }
+    for id in ["01", "+1"] {
+        let revoked = world.gate.revoke_token(&eve, id);
+        assert_eq!(refusal(revoked), "the account has no such token", "{id}");
     }
     world.gate.token(&secret, None, None).unwrap();
     // The role for everything revokes it, and does no more.

@@ -118,15 +118,15 @@ fn root_sees_and_revokes_the_tokens_of_others() {
 
     let id = of_alice["tokenId"].as_str().unwrap();
     let at = format!("{TOKENS}/{id}");
-    bob.delete(&at).assert_refused(404);
+    bob.delete(&at).assert_refused(403);
     // Root does not act under another's name.
     admin
         .patch(&at, &json!({ "name": "x" }))
-        .assert_refused(404);
+        .assert_refused(403);
     admin
         .request("POST", &format!("{at}/rotate"))
         .send()
-        .assert_refused(404);
+        .assert_refused(403);
     let holder = daemon.token(of_alice["tokenString"].as_str().unwrap());
     let self_test = "/site-builder/api/erp-config/user";
     holder.get(self_test).expect_status(200);
@@ -188,7 +188,7 @@ fn a_token_has_another_value_at_once_or_after_a_time_of_grace() {
         alice.post(&rotate, &body).assert_refused(400);
     }
     let bob = daemon.user("bob", &[]);
-    bob.request("POST", &rotate).send().assert_refused(404);
+    bob.request("POST", &rotate).send().assert_refused(403);
     alice
         .request("POST", &format!("{TOKENS}/0/rotate"))
         .send()

@@ -226,8 +226,8 @@ fn a_token_belongs_to_who_made_it() {
     let bob = daemon.user("bob", &[]);
     bob.get(TOKENS).assert_json(200, &json!([]));
     bob.patch(&at(&token), &json!({ "name": "mine" }))
-        .assert_refused(404);
-    bob.delete(&at(&token)).assert_refused(404);
+        .assert_refused(403);
+    bob.delete(&at(&token)).assert_refused(403);
     assert_eq!(alice.get(TOKENS).json()[0]["name"], "t");
 }
 

@@ -89,36 +89,40 @@ impl Gate {
     /// Changes a token of the caller.
     ///
     /// # Errors
-    /// [`Error::NoSuchToken`], for another's token too; else as [`Gate::create_token`].
+    /// [`Error::NoSuchToken`]; [`Error::Forbidden`] for another's token; else as [`Gate::create_token`].
     pub fn change_token(
         &self,
         caller: &Caller,
         id: &str,
         change: &TokenChange,
     ) -> Result<TokenView> {
-        self.tokens
-            .change(&caller.account, id, change, &caller.actor())
+        let changed = self
+            .tokens
+            .change(&caller.account, id, change, &caller.actor());
+        self.unless_of_another(caller, id, changed)
     }
 
     /// Gives a token of the caller another value, as [`Tokens::rotate`].
     ///
     /// # Errors
-    /// [`Error::NoSuchToken`], for another's token too.
+    /// [`Error::NoSuchToken`]; [`Error::Forbidden`] for another's token.
     pub fn rotate_token(
         &self,
         caller: &Caller,
         id: &str,
         grace_s: u64,
     ) -> Result<(Secret, TokenView)> {
-        self.tokens
-            .rotate(&caller.account, id, grace_s, &caller.actor())
+        let rotated = self
+            .tokens
+            .rotate(&caller.account, id, grace_s, &caller.actor());
+        self.unless_of_another(caller, id, rotated)
     }
 
     /// Revokes a token of the caller, or with the role for everything that of anybody. It counts no more
     /// when this returns.
     ///
     /// # Errors
-    /// [`Error::NoSuchToken`], for another's token too where the caller has not that role.
+    /// [`Error::NoSuchToken`]; [`Error::Forbidden`] for another's token where the caller has not that role.
     pub fn revoke_token(&self, caller: &Caller, id: &str) -> Result<()> {
         let account = &caller.account;
         let revoked = self.tokens.revoke(account, id, &caller.actor());
@@ -127,8 +131,19 @@ impl Gate {
                 let owner = self.tokens.owner_of(id)?;
                 self.tokens.revoke(&owner, id, &caller.actor())
             }
-            revoked => revoked,
+            revoked => self.unless_of_another(caller, id, revoked),
         }
+    }
+
+    /// What came of an act on a token of the caller, with [`Error::Forbidden`] in place of
+    /// [`Error::NoSuchToken`] where another account has it.
+    fn unless_of_another<T>(&self, caller: &Caller, id: &str, done: Result<T>) -> Result<T> {
+        if let Err(Error::NoSuchToken) = done {
+            self.tokens.owner_of(id)?;
+            let refusal = Refusal::of(&caller.account.name, "the token is another account's");
+            return Err(Error::Forbidden(refusal));
+        }
+        done
     }
 
     /// The tokens of the account of this name; the caller's own, or with the role for everything anybody's.

@@ -12,10 +12,12 @@ pub(in crate::http) enum Policy {
     Covered,
     /// A session.
     Session,
-    /// A session of the account that what is named belongs to; for others it is not there.
-    Own,
-    /// The same, or the right to revoke the tokens of all.
+    /// A session of the account that has the token.
     OwnToken,
+    /// The same, or the right to revoke the tokens of all.
+    RevokedToken,
+    /// A session of the account that has the session; for others it is not there.
+    OwnSession,
     /// A session of who may manage what was deleted; for others it is not there.
     Restore,
     /// A session with the right to read the project. Without the right to it, this and what follows is
@@ -44,8 +46,9 @@ impl Policy {
             Self::Anybody => &[],
             Self::Token | Self::Covered => &["PrivateToken", "Bearer"],
             Self::Session
-            | Self::Own
             | Self::OwnToken
+            | Self::RevokedToken
+            | Self::OwnSession
             | Self::Restore
             | Self::Read
             | Self::Write
@@ -64,8 +67,9 @@ impl Policy {
         match self {
             Self::Anybody | Self::Token | Self::Session => &[],
             Self::Covered => &["covered"],
-            Self::Own => &["own"],
-            Self::OwnToken => &["own", "all_tokens"],
+            Self::OwnToken => &["own_token"],
+            Self::RevokedToken => &["own_token", "all_tokens"],
+            Self::OwnSession => &["own_session"],
             Self::Restore => &["restore"],
             Self::Read => &["read"],
             Self::Write => &["write"],

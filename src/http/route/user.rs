@@ -41,7 +41,7 @@ crate::http::route::names::templates! {
     Self::Session => ["GET /session"] for Session,
     Self::ChangePassword => ["PUT /password"] for Session,
     Self::Sessions => ["GET /sessions"] for Session,
-    Self::EndSession { .. } => ["DELETE /sessions/{session_id}"] for Own,
+    Self::EndSession { .. } => ["DELETE /sessions/{session_id}"] for OwnSession,
 }
 
 #[cfg(test)]

@@ -81,12 +81,21 @@ fn t07_ids_of_others_name_nothing() {
     let deleted = theirs.user.get(&format!("{ADMIN}/deleted")).json()[0]["id"].clone();
     let [session, deleted] = [session, deleted].map(|id| segment(id.as_str().unwrap()));
     let alice = &own.user;
+    for (id, status, message) in [
+        (id.as_str(), 403, "your roles do not allow this"),
+        ("999999", 404, "Token not found"),
+        ("none", 404, "Token not found"),
+    ] {
+        let token = format!("{ADMIN}/tokens/{id}");
+        for answer in [
+            alice.patch(&token, &json!({ "name": "x" })),
+            alice.delete(&token),
+            alice.request("POST", &format!("{token}/rotate")).send(),
+        ] {
+            answer.assert_error(status, message);
+        }
+    }
     for answer in [
-        alice.patch(&format!("{ADMIN}/tokens/{id}"), &json!({ "name": "x" })),
-        alice.delete(&format!("{ADMIN}/tokens/{id}")),
-        alice
-            .request("POST", &format!("{ADMIN}/tokens/{id}/rotate"))
-            .send(),
         alice.delete(&format!("/user/sessions/{session}")),
         alice
             .request("POST", &format!("{ADMIN}/deleted/{deleted}/restore"))

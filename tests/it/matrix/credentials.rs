@@ -56,7 +56,14 @@ pub(super) const OWNER: &Account = &Account {
     name: "alice",
     roles: &[],
     has: &[
-        "own", "read", "write", "delete", "rollback", "manage", "restore",
+        "own_token",
+        "own_session",
+        "read",
+        "write",
+        "delete",
+        "rollback",
+        "manage",
+        "restore",
     ],
     sees: &[Hidden::Owners],
 };

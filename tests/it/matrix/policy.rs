@@ -75,7 +75,10 @@ pub(super) fn outcome(route: &str, policy: &Policy, credential: &Credential) -> 
                 let has = |need: &String| account.has.contains(&need.as_str());
                 if needs.is_empty() || needs.iter().any(has) {
                     Outcome::Done
-                } else if needs.iter().any(|need| need == "own" || need == "restore") {
+                } else if needs
+                    .iter()
+                    .any(|need| need == "own_session" || need == "restore")
+                {
                     Outcome::Refused(404, absence(route))
                 } else {
                     Outcome::Refused(403, "your roles do not allow this")
@@ -87,9 +90,7 @@ pub(super) fn outcome(route: &str, policy: &Policy, credential: &Credential) -> 
 
 /// How a route says that what it names is not there.
 fn absence(route: &str) -> &'static str {
-    if route.contains("/tokens/") {
-        "Token not found"
-    } else if route.contains("/sessions/") {
+    if route.contains("/sessions/") {
         "Session not found"
     } else {
         "Nothing deleted has this id"

@@ -124,7 +124,7 @@ crate::http::route::names::templates! {
     Self::RemoveRole { .. } => ["DELETE /accounts/{name}/roles/{role}"] for Accounts,
     Self::Tokens => ["GET /tokens"] for Session,
     Self::CreateToken => ["POST /tokens"] for Session,
-    Self::ChangeToken { .. } => ["PATCH /tokens/{token_id}"] for Own,
-    Self::RevokeToken { .. } => ["DELETE /tokens/{token_id}"] for OwnToken,
-    Self::RotateToken { .. } => ["POST /tokens/{token_id}/rotate"] for Own,
+    Self::ChangeToken { .. } => ["PATCH /tokens/{token_id}"] for OwnToken,
+    Self::RevokeToken { .. } => ["DELETE /tokens/{token_id}"] for RevokedToken,
+    Self::RotateToken { .. } => ["POST /tokens/{token_id}/rotate"] for OwnToken,
 }
