@@ -268,6 +268,43 @@ fn a_blob_is_found_in_any_state_of_its_project() {
 }
 
 #[test]
+fn the_last_commit_of_a_file_in_a_commit_may_be_another_one_later() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_file(&daemon, "a", b"one");
+    project.save("main", "b", b"x");
+    let head = || {
+        let branch = reader.get(&project.read("/branches/main")).json();
+        branch["commit"]["id"].as_str().unwrap().to_owned()
+    };
+    let commit = head();
+    let as_json = project.read(&format!("/files/a?ref={commit}"));
+    let first = reader.get(&as_json);
+    let last = |answer: &Answer| answer.header("X-Gitlab-Last-Commit-Id").unwrap().to_owned();
+    assert_ne!(last(&first), commit);
+    project.save("main", "a", b"two");
+    let back = format!("{}?to=v0003", project.on("main", "/rollback"));
+    let back = project.user.request("POST", &back).send();
+    assert_eq!((back.status, head()), (200, commit.clone()));
+
+    let known = reader.request("GET", &as_json);
+    let known = known.header("If-None-Match", first.header("ETag").unwrap());
+    let (now, told) = (known.send().expect_status(200), reader.head(&as_json));
+    assert_eq!(now.json()["last_commit_id"], json!(commit));
+    assert_eq!(told.status, 200);
+    for answer in [&first, &now, &told] {
+        assert_eq!(answer.header("Cache-Control"), Some("private, no-cache"));
+    }
+    assert_eq!([last(&now), last(&told)], [commit.clone(), commit.clone()]);
+    // The bytes stay.
+    let raw = reader.get(&project.read(&format!("/files/a/raw?ref={commit}")));
+    raw.assert_bytes(200, b"one");
+    assert_eq!(
+        raw.header("Cache-Control"),
+        Some("private, max-age=31536000, immutable")
+    );
+}
+
+#[test]
 fn a_blob_of_another_project_is_not_there() {
     let daemon = Daemon::start();
     let (project, reader) = with_file(&daemon, "a", b"mine");

@@ -230,7 +230,8 @@ fn object(context: &RequestContext, opened: &NamedFile<'_>) -> Result<Reply, Err
         last_commit_id: last_change.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
-    let reply = base64_json::respond(context, &object, content, opened.freshness())?;
+    // The branch can come back to the state later, and then another commit was the last to change the file.
+    let reply = base64_json::respond(context, &object, content, Freshness::Moving)?;
     opened.described(reply, sha256)
 }
 
