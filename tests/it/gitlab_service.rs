@@ -320,3 +320,46 @@ fn a_namespace_has_one_number_whoever_owns_its_projects() {
     let distinct = BTreeSet::from([acme, other, below, own]);
     assert_eq!(distinct.len(), 4);
 }
+
+#[test]
+fn a_project_has_no_tags() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a.xml", "one");
+    let reader = daemon.reader(&project);
+    for (query, page, per_page) in [
+        ("", "1", "20"),
+        (
+            "?order_by=version&sort=asc&search=%5Ev&page=2&per_page=5",
+            "2",
+            "5",
+        ),
+    ] {
+        let answer = reader.get(&project.read(&format!("/tags{query}")));
+        answer.assert_json(200, &json!([]));
+        for (name, value) in [
+            ("X-Page", page),
+            ("X-Per-Page", per_page),
+            ("X-Next-Page", ""),
+            ("X-Total", "0"),
+            ("X-Total-Pages", "1"),
+            ("Cache-Control", "private, no-cache"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{query}: {name}");
+        }
+        assert_eq!(answer.header("Link").is_some(), !query.is_empty());
+    }
+    let bad = reader.get(&project.read("/tags?pagination=x"));
+    bad.assert_error(400, "pagination does not have a valid value");
+    for name in ["v1.0", "main@v0001", "release%2F1", "release/1"] {
+        let answer = reader.get(&project.read(&format!("/tags/{name}")));
+        answer.assert_error(404, "404 Tag Not Found");
+    }
+    let other = Project::with_main(&project.user, "acme/other");
+    for rest in ["/tags", "/tags/v1.0"] {
+        let nobody = daemon.anonymous().get(&project.read(rest));
+        nobody.assert_error(401, "401 Unauthorized");
+        let outside = reader.get(&other.read(rest));
+        outside.assert_error(403, "403 Forbidden");
+    }
+}

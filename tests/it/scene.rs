@@ -139,7 +139,13 @@ impl Scene {
         let (method, template) = route.split_once(' ').unwrap();
         let path = self.filled(daemon, method, template);
         let (query, status, body) = if method == "GET" {
-            (self.query(template), 200, None)
+            // Nothing has tags.
+            let is_absent = template.ends_with("/tags/{tag}");
+            (
+                self.query(template),
+                if is_absent { 404 } else { 200 },
+                None,
+            )
         } else {
             let change = self.change(method, template, caller);
             change.unwrap_or_else(|| {
@@ -167,6 +173,7 @@ impl Scene {
                 "ref" | "branch" => "main",
                 "path" => "a.xml",
                 "version" => "v0002",
+                "tag" => "v1.0",
                 "sha" if template.contains("/blobs/") => {
                     path += &git_blob_id(CONTENT.as_bytes());
                     continue;

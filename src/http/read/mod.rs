@@ -14,6 +14,7 @@ mod diffs;
 mod file;
 mod projects;
 mod stats;
+mod tags;
 mod token;
 mod tree;
 
@@ -226,7 +227,7 @@ impl Authorized {
             Resource::Tree => tree::searches(context, project)?,
             Resource::Commit(reference) => commits::takes_long(context, project, reference)?,
             Resource::Commits => commits::list_takes_long(context, project)?,
-            Resource::Branches | Resource::Branch(_) => false,
+            Resource::Branches | Resource::Branch(_) | Resource::Tags | Resource::Tag(_) => false,
         })
     }
 
@@ -260,6 +261,8 @@ fn show(context: &RequestContext, project: &Project, resource: &Resource) -> Res
         Resource::CommitDiff(reference) => commits::diff(context, project, reference),
         Resource::CommitRefs(reference) => commits::refs(context, project, reference),
         Resource::Compare => compare::show(context, project),
+        Resource::Tags => tags::list(context, project),
+        Resource::Tag(_) => tags::show(),
     }
 }
 

@@ -56,6 +56,10 @@ pub(in crate::http) enum Resource {
     CommitRefs(String),
     /// `compare`
     Compare,
+    /// `tags`
+    Tags,
+    /// `tags/<name>`
+    Tag(String),
 }
 
 /// What GitLab has below a commit and this service has not: no name of a branch that a proxy decoded.
@@ -123,6 +127,7 @@ impl Resource {
             ["tree"] => Self::Tree,
             ["commits"] => Self::Commits,
             ["compare"] => Self::Compare,
+            ["tags"] => Self::Tags,
             ["archive" | "archive.tar.gz"] => Self::Archive(Format::TarGz),
             ["archive.tar"] => Self::Archive(Format::Tar),
             ["archive.zip"] => Self::Archive(Format::Zip),
@@ -130,6 +135,7 @@ impl Resource {
             ["blobs", sha, "raw"] => Self::RawBlob(owned(sha)),
             // As with projects, one segment is the strict form.
             ["branches", name @ ..] => Self::Branch(name.join("/")),
+            ["tags", name @ ..] => Self::Tag(name.join("/")),
             ["commits", reference @ ..] => Self::commit(reference)?,
             ["files", path] => Self::File(owned(path)),
             ["files", _, .., "blame"] => return None,
@@ -211,6 +217,12 @@ crate::http::route::names::templates! {
     Self::Repository { resource: Resource::Compare, .. } => [
         "GET /projects/{repo_id}/repository/compare",
     ] for Covered,
+    Self::Repository { resource: Resource::Tags, .. } => [
+        "GET /projects/{repo_id}/repository/tags",
+    ] for Covered,
+    Self::Repository { resource: Resource::Tag(_), .. } => [
+        "GET /projects/{repo_id}/repository/tags/{tag}",
+    ] for Covered,
 }
 
 #[cfg(test)]
@@ -283,6 +295,11 @@ mod tests {
             ("projects p.erp repository files raw", file("raw")),
             ("projects p.erp repository files raw raw", raw("raw")),
             ("projects p.erp repository files a/raw", file("a/raw")),
+            ("projects 7 repository tags", of("7", Resource::Tags)),
+            (
+                "projects 7 repository tags v1",
+                of("7", Resource::Tag(owned("v1"))),
+            ),
             (
                 "projects 7 repository commits f/x refs",
                 of("7", Resource::CommitRefs(owned("f/x"))),
