@@ -180,7 +180,7 @@ fn a_token_follows_its_project_and_not_the_name() {
     world.project(&ann, "shop.erp");
     assert_eq!(opens(b"first", "shop.erp"), "no right allows this");
     let listed = || world.tokens(&ann).remove(0).repos;
-    assert_eq!(listed(), ["shop.erp"]);
+    assert!(listed().is_empty(), "the other project is not covered");
     let taken = world.gate.restore(&ann, "project-1", None);
     assert_eq!(refusal(taken), "a project of this name exists already");
     assert_eq!(

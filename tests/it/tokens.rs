@@ -326,6 +326,13 @@ fn a_deleted_project_stays_listed_and_no_other_takes_its_place() {
                 now: save the token without it first, and then with it";
     change(json!({ "repos": told })).assert_error(400, both);
     read(store).assert_refused(403);
+    // Nobody is told that it covers the other one.
+    let told_now = json!(["other.erp"]);
+    assert_eq!(alice.get(TOKENS).json()[0]["repos"], told_now);
+    let tokens = alice.get(&format!("{}/tokens", project(store)));
+    tokens.assert_json(200, &json!([]));
+    let changed = change(json!({ "name": "u" }));
+    assert_eq!(changed.expect_status(200).json()["repos"], told_now);
     change(json!({ "repos": ["other.erp"] })).expect_status(200);
     change(json!({ "repos": told })).expect_status(200);
     read(store).expect_status(200);

@@ -210,12 +210,15 @@ impl Scope {
         }
     }
 
-    /// The scope as `repos` again, for a token of this owner.
+    /// The scope as `repos` again, for a token of this owner. A name that another project has by now is left out,
+    /// for the token does not cover that project.
     pub(in crate::access) fn to_repos(&self, owner: &Account, projects: &Projects) -> Vec<String> {
         match self {
             Self::Wildcard => vec![WILDCARD.to_owned()],
             Self::Allowlist(listed) => {
-                let names = listed.iter().map(|entry| entry.name(owner, projects));
+                let names = listed
+                    .iter()
+                    .filter_map(|entry| entry.told_name(owner, projects));
                 names.collect()
             }
         }
@@ -258,22 +261,46 @@ impl Listed {
     /// What the project is called, or was before it was deleted, to the owner of the token. Of one that cannot be read,
     /// or may not be read by the owner any more, the name under which it was listed.
     fn name(&self, owner: &Account, projects: &Projects) -> String {
-        let here = projects.project_by_number(self.project).ok();
-        let project = here.map(|project| Found::from(&project)).or_else(|| {
-            let deleted = projects.deleted_by_id(DeletedId::Project(self.project));
-            deleted.ok().map(|deleted| Found {
-                number: self.project,
-                owner: deleted.owner(),
-                repo_id: deleted.repo_id().clone(),
-            })
-        });
-        let may_read =
-            |project: &Found| owner.may_at(Permissions::VIEW, project.owner, &project.repo_id);
-        match project.filter(may_read) {
-            Some(project) => project.repo_id.to_string(),
-            None => self.repo_id.clone(),
-        }
+        self.name_here(owner, projects)
+            .unwrap_or_else(|| self.former_name(owner, projects))
     }
+
+    /// The same as it is told of the token: `None` where another project has the name now, which the token does not
+    /// cover.
+    fn told_name(&self, owner: &Account, projects: &Projects) -> Option<String> {
+        self.name_here(owner, projects).or_else(|| {
+            let former = self.former_name(owner, projects);
+            let named = RepoId::parse(&former).ok();
+            let named = named.and_then(|id| projects.project(&id).ok());
+            let is_of_another = named.is_some_and(|named| named.number() != self.project);
+            (!is_of_another).then_some(former)
+        })
+    }
+
+    /// What the project is called, where it is there and the owner of the token may read it.
+    fn name_here(&self, owner: &Account, projects: &Projects) -> Option<String> {
+        let project = projects.project_by_number(self.project).ok()?;
+        name_for(owner, &Found::from(&project))
+    }
+
+    /// The name that is left of a project which is not there for the owner of the token.
+    fn former_name(&self, owner: &Account, projects: &Projects) -> String {
+        let deleted = projects.deleted_by_id(DeletedId::Project(self.project));
+        let deleted = deleted.ok().map(|deleted| Found {
+            number: self.project,
+            owner: deleted.owner(),
+            repo_id: deleted.repo_id().clone(),
+        });
+        deleted
+            .and_then(|deleted| name_for(owner, &deleted))
+            .unwrap_or_else(|| self.repo_id.clone())
+    }
+}
+
+/// What a project is called, for an account that may read it.
+fn name_for(account: &Account, project: &Found) -> Option<String> {
+    let may_read = account.may_at(Permissions::VIEW, project.owner, &project.repo_id);
+    may_read.then(|| project.repo_id.to_string())
 }
 
 fn check_length(entries: usize, most: u64) -> Result<()> {
