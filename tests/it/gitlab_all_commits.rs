@@ -62,6 +62,39 @@ fn commits_of_all_branches_are_merged() {
 }
 
 #[test]
+fn what_a_young_branch_begins_with_is_listed_behind_older_changes() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "a", "one");
+    project.add_branch("young");
+    // This one begins with what an older change led to.
+    let copy = json!({ "name": "copy", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &copy);
+    made.expect_status(201);
+    let reader = daemon.reader(&project);
+    let list = |query: &str| list(&reader, &project, query);
+    let whole = list("all=true");
+    let [one, begun] = &whole[..] else {
+        panic!("{whole:?}")
+    };
+    assert_eq!(list("ref_name=young"), [begun.clone()]);
+    let at = |commit: &Value| commit["created_at"].as_str().unwrap().to_owned();
+    assert!(at(one) < at(begun));
+    let since = at(begun);
+    let since_then = || list(&format!("all=true&since={since}"));
+    assert_eq!(since_then(), [begun.clone()]);
+    project.save("main", "a", "two");
+    let two = &list("ref_name=main")[0];
+    assert_eq!(since_then(), [two.clone(), begun.clone()]);
+    // Once a change has led there, it is that change's.
+    project.save("young", "b", "x");
+    let deleted = project.user.delete(&project.file("young", "b"));
+    assert_eq!(deleted.status, 200);
+    let young = list("ref_name=young");
+    assert_eq!(since_then(), [&young[0], &young[1], two].map(Clone::clone));
+}
+
+#[test]
 fn a_state_of_two_branches_is_one_commit() {
     let daemon = Daemon::start();
     let (project, reader) = with_branches(&daemon);

@@ -86,7 +86,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     let mut part: Vec<Commit> = Vec::new();
     let mut more = false;
     let commits: Box<dyn Iterator<Item = repo::Result<Commit>>> = if context.query.flag("all")? {
-        Box::new(project.all_commits()?)
+        Box::new(project.all_commits(filter.since)?)
     } else {
         match project.commits(reference) {
             Ok(commits) => Box::new(match filter.path.take() {

@@ -2,12 +2,13 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::mem;
 
 use super::commits::{Commit, Commits};
 use super::newer::Newer;
 use crate::base::clock::Timestamp;
 use crate::base::limits::PROJECT_SNAPSHOTS_SEARCHED_MAX;
-use crate::repo::{Branch, Project, Result};
+use crate::repo::{Branch, Project, Result, Revision};
 
 /// The commits of all branches, newest first, each commit id once: where a branch was in it last. What a branch
 /// begins with is no change; it comes after all changes, and only where none of them led to it.
@@ -22,6 +23,11 @@ pub struct AllCommits {
     next: BinaryHeap<Next>,
     listed: Newer,
     left: usize,
+    /// From when on they are listed.
+    since: Option<Timestamp>,
+    /// What branches begin with since then, as long as no change was met that led to it. An older change may: only
+    /// when there are none of these left is there nothing more to list.
+    beginnings: Vec<Revision>,
 }
 
 /// A commit and the place of its branch. The greatest comes next.
@@ -59,14 +65,16 @@ impl PartialEq for Next {
 impl Eq for Next {}
 
 impl Project {
-    /// The commits of all branches. There are none in a project without a branch.
-    pub fn all_commits(&self) -> Result<AllCommits> {
+    /// The commits of all branches, of a time only those from then on. There are none in a project without a branch.
+    pub fn all_commits(&self, since: Option<Timestamp>) -> Result<AllCommits> {
         let branches = self.branches()?;
         let mut all = AllCommits {
             next: BinaryHeap::with_capacity(branches.len()),
             branches: branches.iter().map(Branch::commits).collect(),
             listed: Newer::default(),
             left: PROJECT_SNAPSHOTS_SEARCHED_MAX,
+            since,
+            beginnings: Vec::new(),
         };
         for branch in 0..all.branches.len() {
             all.read_next(branch)?;
@@ -77,9 +85,14 @@ impl Project {
 
 impl AllCommits {
     fn read_next(&mut self, branch: usize) -> Result<()> {
-        if let Some(commit) = self.branches[branch].next().transpose()? {
-            self.next.push(Next { commit, branch });
+        let Some(commit) = self.branches[branch].next().transpose()? else {
+            return Ok(());
+        };
+        let since = self.since.filter(|since| commit.at >= *since);
+        if since.is_some() && commit.before.is_none() && !self.listed.has(&commit.revision)? {
+            self.beginnings.push(commit.revision.clone());
         }
+        self.next.push(Next { commit, branch });
         Ok(())
     }
 
@@ -87,14 +100,32 @@ impl AllCommits {
         while self.left > 0
             && let Some(Next { commit, branch }) = self.next.pop()
         {
+            let is_older = self.since.is_some_and(|since| commit.at < since);
+            if is_older && self.beginnings.is_empty() {
+                return Ok(None);
+            }
             self.left -= 1;
             self.read_next(branch)?;
-            if !self.listed.has(&commit.revision)? {
-                self.listed.insert(&commit.revision);
+            if self.listed.has(&commit.revision)? {
+                continue;
+            }
+            self.pass(&commit.revision)?;
+            if !is_older {
                 return Ok(Some(commit));
             }
         }
         Ok(None)
+    }
+
+    /// Has a state not listed again.
+    fn pass(&mut self, state: &Revision) -> Result<()> {
+        self.listed.insert(state);
+        for beginning in mem::take(&mut self.beginnings) {
+            if !beginning.has_commit_id_of(state)? {
+                self.beginnings.push(beginning);
+            }
+        }
+        Ok(())
     }
 }
 
