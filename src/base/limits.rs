@@ -272,6 +272,10 @@ pub const READERS_AT_ONCE_MAX: usize = 32;
 /// Most requests of the Read API that look something up at once, and most that take longer: as many connections
 /// read the database of a folder. More would take memory and be no faster.
 pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
+/// Most sessions that are looked up at once of those that are shown for the first time.
+pub const STRANGERS_AT_ONCE_MAX: usize = 4;
+/// So many sessions are remembered to have been shown.
+pub const SESSIONS_MET_MAX: usize = 10_000;
 /// Most reads that go on waiting for a database which answers none: half of those that may look something up, so
 /// that who needs nothing of it finds a place.
 pub const READS_WAITING_MAX: usize = READERS_AT_ONCE_MAX / 2;

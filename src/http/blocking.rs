@@ -15,6 +15,7 @@ use super::error::Error;
 use super::settings::Limits;
 use crate::base::limits::{
     LARGE_BATCHES_AT_ONCE_MAX, LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX,
+    STRANGERS_AT_ONCE_MAX,
 };
 use crate::base::may_block;
 
@@ -115,6 +116,9 @@ pub(in crate::http) struct Threads {
     /// nobody stays for long.
     readers: FairSemaphore,
     lookers: Semaphore,
+    /// For what is looked up of who was never met, which reads the store.
+    strangers: FairSemaphore,
+    of_strangers: FewThreads,
     /// For what has a thread and makes a long list.
     listers: FairSemaphore,
     /// For batches that take much memory and time.
@@ -129,6 +133,8 @@ impl Threads {
             workers: FairSemaphore::new(limits.threads_max),
             readers: FairSemaphore::new(READ_THREADS_MAX.min(limits.threads_max)),
             lookers: places(READ_THREADS_MAX.min(limits.threads_max)),
+            strangers: FairSemaphore::new(STRANGERS_AT_ONCE_MAX as u64),
+            of_strangers: FewThreads::new("strangers", STRANGERS_AT_ONCE_MAX),
             listers: FairSemaphore::new(LONG_LISTS_AT_ONCE_MAX),
             large_batches: FairSemaphore::of_one_each(LARGE_BATCHES_AT_ONCE_MAX),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
@@ -195,6 +201,20 @@ impl Threads {
             give_thread_back().await;
         }
         found
+    }
+
+    /// Runs what is looked up of who was never met, on one of few threads that do nothing else.
+    ///
+    /// # Errors
+    /// As [`Threads::run`]; [`Error::Crashed`] when it panicked.
+    pub(in crate::http) async fn look_for_stranger<T: Send + 'static>(
+        &self,
+        asker: Asker,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let _place = self.enter(&self.strangers, asker).await?;
+        let done = self.of_strangers.start(work).await;
+        done.unwrap_or(Err(Error::Crashed))
     }
 
     /// Waits, with the thread that this request has, for a place among those that make a long list.

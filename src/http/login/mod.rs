@@ -10,6 +10,7 @@
 
 mod password;
 mod session;
+pub(in crate::http) mod strangers;
 
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -48,6 +49,7 @@ pub(in crate::http) async fn respond(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
+    meet(&context).await?;
     let threads = &context.service.threads;
     match route {
         Route::Login => {
@@ -90,6 +92,22 @@ pub(in crate::http) async fn respond(
             threads.run(asker, || session::end(&context, &id)).await
         }
     }
+}
+
+/// Looks up the session of a request where nobody has shown it before: few at once, so that a crowd that makes
+/// cookies up takes few threads.
+///
+/// # Errors
+/// [`Error::Overloaded`] when it was not its turn in time; those of the store.
+pub(in crate::http) async fn meet(context: &RequestContext) -> Result<(), Error> {
+    let Some(secret) = context.cookie().read(context.headers()) else {
+        return Ok(());
+    };
+    let (service, session) = (&context.service, secret.digest());
+    let gate = context.gate().clone();
+    let look = move || Ok(gate.session_unused(&secret)?);
+    let look = service.threads.look_for_stranger(context.asker(), look);
+    service.strangers.meet(session, look).await
 }
 
 /// Reads the credentials: JSON, or a form.
