@@ -40,7 +40,8 @@ impl AnswerMemory {
     ///
     /// # Limits
     /// Fewer than [`ANSWER_BYTES_COUNTED_MIN`] bytes are not counted, more than
-    /// [`ANSWER_BYTES_COUNTED_MAX`] count as so many.
+    /// [`ANSWER_BYTES_COUNTED_MAX`] count as so many. An account with all its tokens leaves room for one answer of
+    /// any length to others, however slowly it takes its own.
     pub(in crate::http) fn count(
         &self,
         account: &Account,
@@ -76,8 +77,10 @@ impl AsRef<[u8]> for Counted {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
-    use crate::http::admission::credential::tests::session;
+    use crate::http::admission::credential::tests::{session, token};
 
     #[test]
     fn bytes_count_until_the_last_who_shares_them_is_done() {
@@ -101,5 +104,29 @@ mod tests {
         assert_eq!(count(ANSWER_BYTES_COUNTED_MIN).unwrap_err(), Full::Holder);
         drop(shared);
         assert!(count(ANSWER_BYTES_COUNTED_MIN).is_ok());
+    }
+
+    #[test]
+    fn an_account_with_all_its_tokens_leaves_room_for_an_answer_of_any_length() {
+        let memory = AnswerMemory::new();
+        let count = |credential: Credential, bytes: u64| {
+            let bytes = vec![b'x'; usize::try_from(bytes).unwrap()];
+            memory.counted(credential, bytes.into())
+        };
+        let mut held = Vec::new();
+        let tokens = (0..8).map(|number| token(1, number));
+        for credential in tokens.chain([session(1)]) {
+            for bytes in [ANSWER_BYTES_COUNTED_MAX, ANSWER_BYTES_COUNTED_MIN] {
+                held.extend(iter::from_fn(|| count(credential, bytes).ok()));
+            }
+        }
+        let bytes: usize = held.iter().map(Bytes::len).sum();
+        assert_eq!(
+            bytes as u64,
+            ANSWERS_BYTES_MAX / 2 + ANSWERS_BYTES_CREDENTIAL_MAX
+        );
+        for other in [session(2), token(2, 1)] {
+            assert!(count(other, ANSWER_BYTES_COUNTED_MAX).is_ok());
+        }
     }
 }
