@@ -248,7 +248,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`StoreError::Moved`] while its folder is not at its place; [`StoreError::Stopped`] after a failed write and
-    /// [`StoreError::WentBack`], until a restart;
+    /// [`StoreError::WentBack`], until a restart; [`StoreError::Unavailable`].
     pub fn require_writable(&self) -> Result<()> {
         match self.writes() {
             Writes::Moved => Err(StoreError::Moved.into()),
