@@ -9,7 +9,6 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::{TOKEN_NAME_BYTES_MAX, TOKEN_REPOS_MAX, TOKENS_PER_ACCOUNT_MAX};
 use siteconf::base::secret::Secret;
-use siteconf::repo::ProjectWriter;
 use siteconf::store::Scan;
 
 fn at(text: &str) -> Timestamp {
@@ -229,74 +228,6 @@ fn a_change_touches_only_what_it_names() {
         ..narrowed
     };
     assert_eq!(change(repos(&[])).unwrap(), emptied);
-}
-
-#[test]
-fn a_project_is_added_beside_those_that_a_token_covers() {
-    let world = World::new();
-    let (eve, adam) = (world.user("eve", &[]), world.user("adam", &[]));
-    let gone = world.project(&eve, "gone.erp");
-    world.project(&eve, "acme.erp");
-    world.project(&adam, "theirs.erp");
-    let (_, made) = world.make_token(&eve, &["gone.erp", "acme.erp"]).unwrap();
-    let (tokens, actor) = (Tokens::new(&world.projects), Actor::from("eve"));
-    let add = |repos: &[&str]| {
-        let change = TokenChange {
-            added_repos: texts(repos),
-            ..TokenChange::default()
-        };
-        tokens.change(eve.account(), &made.id, &change, &actor)
-    };
-    // Another project of the name of one that was deleted is not what was allowed.
-    ProjectWriter::new(gone, "eve").delete_project().unwrap();
-    add(&["acme.erp"]).unwrap();
-    let other = world.project(&eve, "gone.erp");
-    let changed = add(&["acme.erp"]).unwrap();
-    assert_eq!(changed.repos, texts(&["acme.erp"]));
-    let holder = |secret: &Secret| world.gate.token(secret, None, None).unwrap();
-    let (secret, _) = tokens.rotate(eve.account(), &made.id, 0, &actor).unwrap();
-    let by_number = ProjectSelector::Number(other.number());
-    assert_eq!(
-        world.told(&holder(&secret), &by_number),
-        "no right allows this"
-    );
-    let changed = add(&["gone.erp"]).unwrap();
-    assert_eq!(changed.repos, texts(&["acme.erp", "gone.erp"]));
-    assert_eq!(world.told(&holder(&secret), &by_number), "gone.erp");
-
-    for (repos, refused) in [
-        (
-            &["absent.erp"][..],
-            "malformed repos: there is no project \"absent.erp\"",
-        ),
-        (
-            &["*"],
-            "malformed repos: \"*\" covers all your projects and must stand alone",
-        ),
-        (&["theirs.erp"], "no right allows this"),
-    ] {
-        assert_eq!(refusal(add(repos)), refused);
-    }
-    let many: Vec<_> = (0..TOKEN_REPOS_MAX)
-        .map(|number| format!("p{number}.erp"))
-        .collect();
-    for id in &many {
-        world.project(&eve, id);
-    }
-    let many: Vec<_> = many.iter().map(String::as_str).collect();
-    assert_eq!(
-        refusal(add(&many)),
-        "malformed repos: it must have at most 100 entries"
-    );
-    let (_, all) = world.make_token(&eve, &["*"]).unwrap();
-    let change = TokenChange {
-        added_repos: texts(&["acme.erp"]),
-        ..TokenChange::default()
-    };
-    assert_eq!(
-        refusal(tokens.change(eve.account(), &all.id, &change, &actor)),
-        "malformed repos: \"*\" covers all your projects and must stand alone"
-    );
 }
 
 #[test]

@@ -77,15 +77,16 @@ fn what_a_young_branch_begins_with_is_listed_behind_older_changes() {
     let [one, begun] = &whole[..] else {
         panic!("{whole:?}")
     };
-    assert_eq!(list("ref_name=young"), [begun.clone()]);
+    let begun_alone = std::slice::from_ref(begun);
+    assert_eq!(list("ref_name=young"), begun_alone);
     let at = |commit: &Value| commit["created_at"].as_str().unwrap().to_owned();
     assert!(at(one) < at(begun));
     let since = at(begun);
     let since_then = || list(&format!("all=true&since={since}"));
-    assert_eq!(since_then(), [begun.clone()]);
+    assert_eq!(since_then(), begun_alone);
     project.save("main", "a", "two");
     let two = &list("ref_name=main")[0];
-    assert_eq!(since_then(), [two.clone(), begun.clone()]);
+    assert_eq!(since_then(), [two, begun].map(Clone::clone));
     // Once a change has led there, it is that change's.
     project.save("young", "b", "x");
     let deleted = project.user.delete(&project.file("young", "b"));
