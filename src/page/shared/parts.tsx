@@ -46,10 +46,13 @@ async function copyText(text: string): Promise<boolean> {
     // Over plain http a browser has no clipboard; the old way still works.
     const area = document.createElement("textarea");
     area.value = text;
+    const before = document.activeElement;
     (document.querySelector("dialog[open]") ?? document.body).append(area);
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    // To select it took the focus.
+    if (before instanceof HTMLElement) before.focus();
     return done;
   }
 }
