@@ -17,22 +17,19 @@ export function loadChunk(): Promise<Chunk> {
   return loading;
 }
 
-/** The editor; null until it has come. It is fetched again each time something needs it and it is not there. */
-export function useChunk(): Chunk | null {
-  const [chunk, set] = useState(loaded);
+/** The editor, null until it has come, and whether it did not. */
+export function useChunk(): { chunk: Chunk | null; failed: boolean } {
+  const [state, set] = useState({ chunk: loaded, failed: false });
   useEffect(() => {
-    if (chunk) return;
+    if (state.chunk) return;
     let gone = false;
-    const ask = () => {
-      loadChunk().then(
-        (come) => !gone && set(() => come as never),
-        () => !gone && setTimeout(ask, 2000),
-      );
-    };
-    ask();
+    loadChunk().then(
+      (chunk) => !gone && set({ chunk, failed: false }),
+      () => !gone && set({ chunk: null, failed: true }),
+    );
     return () => {
       gone = true;
     };
   }, []);
-  return chunk;
+  return state;
 }

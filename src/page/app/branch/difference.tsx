@@ -8,7 +8,7 @@ import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
 import { filePath, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
-import { noted } from "../frame/lazy.tsx";
+import { NoPart, noted, renew } from "../frame/lazy.tsx";
 import { Changes } from "./difference/changes.tsx";
 import { formsOf, modesOf } from "./forms.ts";
 
@@ -150,7 +150,7 @@ export function Sides(props: SidesProps) {
         <span>{after.label}</span>
       </div>
       {error || !texts ? (
-        <Coming of={{ error, again }} />
+        <Coming of={{ error, again: error instanceof NoPart ? renew : again }} />
       ) : "reason" in texts ? (
         <Untold reason={texts.reason} entry={entry} />
       ) : (

@@ -4,6 +4,7 @@ import { useChunk } from "../../editor/chunk.ts";
 import type { Cursor, Editor, Mark } from "../../editor/host.ts";
 import { checkable, language } from "../../editor/language.ts";
 import { Waiting } from "../../shared/parts.tsx";
+import { Missing } from "../frame/lazy.tsx";
 import type { Drawn } from "./drawn.ts";
 import { say, type Word } from "./words.ts";
 
@@ -27,7 +28,7 @@ export function Code(props: CodeProps) {
   // What the editor calls must be that of the last drawing, not that of the first.
   const now = useRef(props);
   now.current = props;
-  const chunk = useChunk();
+  const { chunk, failed } = useChunk();
   useEffect(() => {
     if (!chunk || !place.current) return;
     const plain = drawn.text.length > COLOUR_MAX;
@@ -53,7 +54,7 @@ export function Code(props: CodeProps) {
   useEffect(() => editor.current?.setWrap(wrap), [wrap]);
   return (
     <>
-      {!chunk && <Waiting />}
+      {failed ? <Missing /> : !chunk && <Waiting />}
       <div class="code" ref={place} />
     </>
   );

@@ -3,7 +3,7 @@
 import type { ComponentChildren, ComponentType } from "preact";
 import { Dialog } from "../../shared/dialog.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { Coming } from "../../shared/parts.tsx";
+import { Coming, Trouble } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
 import { Failure, reached } from "../api.ts";
 
@@ -17,8 +17,18 @@ export async function noted<T>(part: Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Asks again for a part that did not come. Some browsers keep that it failed for as long as the page is open, so the
+ * page is loaded anew: its address is its state, and drafts are kept. Without the service it stays.
+ */
+export async function renew(): Promise<void> {
+  const answer = await fetch(location.href, { method: "HEAD", cache: "no-cache" }).catch(() => null);
+  if (answer?.ok) location.reload();
+  else reached(false);
+}
+
 /** A part of the page that did not come. */
-class NoPart extends Failure {
+export class NoPart extends Failure {
   // An answer may well be that it is not there.
   override get isAway(): boolean {
     return false;
@@ -27,6 +37,9 @@ class NoPart extends Failure {
     return t("noPart");
   }
 }
+
+/** What stands where a part did not come. */
+export const Missing = () => <Trouble words={t("noPart")} onAgain={renew} />;
 
 /** A component that is fetched; `around` is drawn around what is shown until it has come. */
 export function lazy<Props extends object>(
@@ -39,7 +52,7 @@ export function lazy<Props extends object>(
     known ??= part.value;
     const Known = known;
     if (Known) return <Known {...props} />;
-    return <>{around(<Coming of={part} />, props)}</>;
+    return <>{around(<Coming of={{ error: part.error, again: renew }} />, props)}</>;
   };
 }
 

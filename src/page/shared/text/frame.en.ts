@@ -61,7 +61,7 @@ export const frame = {
   offline: "The service does not answer.",
   offlineBar: "The service does not answer. What you typed is kept; trying again…",
   stale: "What you see may be out of date: it could not be read again. {why}",
-  noPart: "This part of the page could not be fetched.",
+  noPart: "This part of the page could not be fetched. If it does not come, reload the page.",
   updated: "The service was updated. Reload to go on; your edits are kept.",
   reload: "Reload",
   failed: "That did not work",

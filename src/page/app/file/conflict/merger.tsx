@@ -7,6 +7,7 @@ import { Dialog } from "../../../shared/dialog.tsx";
 import type { LeftMerge } from "../../../shared/drafts.ts";
 import { Waiting } from "../../../shared/parts.tsx";
 import { when } from "../../../shared/text.ts";
+import { Missing } from "../../frame/lazy.tsx";
 import { say } from "../words.ts";
 import type { Conflict, Merged } from "./conflict.ts";
 
@@ -93,7 +94,7 @@ interface ViewProps {
 function MergerView({ path, theirs, merged, handle, onChange }: ViewProps) {
   const place = useRef<HTMLDivElement>(null);
   const [next, setNext] = useState(0);
-  const chunk = useChunk();
+  const { chunk, failed } = useChunk();
   // No room for two texts side by side.
   const [unified] = useState(() => matchMedia("(max-width: 62.5em)").matches);
   const { clashes } = merged;
@@ -139,7 +140,7 @@ function MergerView({ path, theirs, merged, handle, onChange }: ViewProps) {
         <span>{say("theirs")}</span>
         <span>{say("mine")}</span>
       </div>
-      {!chunk && <Waiting />}
+      {failed ? <Missing /> : !chunk && <Waiting />}
       <div class="code" ref={place} />
     </div>
   );
