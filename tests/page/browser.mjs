@@ -3,12 +3,21 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 const require = createRequire(join(process.env.SITECONF_PAGE_PACKAGES, "here.js"));
-const { chromium } = require("playwright-core");
+const { chromium, firefox } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 
-export async function launch() {
-  return chromium.launch({ executablePath: process.env.SITECONF_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: ["--no-sandbox", "--disable-gpu"] });
-}
+const { SITECONF_CHROMIUM, SITECONF_FIREFOX } = process.env;
+
+/** Firefox where there is one, which playwright drives by WebDriver BiDi as it comes; else Chromium. */
+export const launch = () =>
+  SITECONF_FIREFOX
+    ? firefox.launch({ channel: "moz-firefox", executablePath: SITECONF_FIREFOX })
+    : chromium.launch({ executablePath: SITECONF_CHROMIUM ?? "/usr/bin/chromium-headless-shell", args: ["--no-sandbox", "--disable-gpu"] });
+
+/** What the page gives up itself fails so. */
+const GIVEN_UP = ["net::ERR_ABORTED", "NS_BINDING_ABORTED"];
+/** Firefox tells of what it did not do among the errors of the page: of those scripts that come to nothing have a stack. */
+const isOfPage = (error) => !SITECONF_FIREFOX || !error.stack.endsWith("\nundefined");
 
 /** Fails where the two are not the same as JSON. */
 export function same(found, expected, what = "") {
@@ -66,9 +75,12 @@ export class Person {
       hasTouch: touch,
       bypassCSP: false,
     });
-    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    // Firefox asks nobody whether a page may copy.
+    if (!SITECONF_FIREFOX) await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await context.addInitScript(() => {
       addEventListener("securitypolicyviolation", (event) => {
+        // What the tests evaluate is of the page for Firefox.
+        if (event.sourceFile.endsWith("eval")) return;
         console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
       });
     });
@@ -80,10 +92,12 @@ export class Person {
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") note(`${message.text()} (${message.location().url})`);
     });
-    page.on("pageerror", (error) => note(`uncaught: ${error.stack}`));
+    page.on("pageerror", (error) => {
+      if (isOfPage(error)) note(`uncaught: ${error.stack}`);
+    });
     page.on("requestfailed", (request) => {
       // What the page gave up itself.
-      if (request.failure()?.errorText !== "net::ERR_ABORTED") note(`failed: ${request.method()} ${request.url()}`);
+      if (!GIVEN_UP.includes(request.failure()?.errorText)) note(`failed: ${request.method()} ${request.url()}`);
     });
     page.on("response", (response) => {
       if (response.status() >= 400) note(`${response.status()}: ${response.request().method()} ${response.url()}`);

@@ -1,11 +1,12 @@
-//! The page in a browser: `journeys.mjs` drives Debian's Chromium against a daemon. Whatever the browser
-//! complains of, a violation of the page's policy first of all, fails the run. And the files it is made of (`assets`).
+//! The page in browsers: `journeys.mjs` drives Debian's Chromium, and its Firefox through `everywhere.mjs`, against a
+//! daemon. Whatever the browser complains of, a violation of the page's policy first of all, fails the run. And the
+//! files it is made of (`assets`).
 //!
 //! The files of journeys are dealt out to tests that run beside each other, each with a daemon and a browser of its own.
 //!
 //! `install` gets what it takes. On a machine without it the test says that it was left out; with `CI=true` that
 //! is a failure. With `SITECONF_PAGE_SHOTS` pictures of all screens go into that folder; `SITECONF_PAGE_ONLY` is
-//! a part of the names of the journeys to run.
+//! a part of the names of the journeys to run: the empty one has Firefox run all of them.
 #![cfg(test)]
 
 #[path = "../it/harness/mod.rs"]
@@ -26,8 +27,9 @@ use left_out::leave_out;
 /// How long the run may take, in seconds, before it counts as hanging.
 const PATIENCE_S: &str = "900";
 const CHROMIUM: &str = "/usr/bin/chromium-headless-shell";
+const FIREFOX: &str = "/usr/bin/firefox-esr";
 
-/// How many tests share the journeys: all that follow.
+/// How many tests share the journeys in Chromium: all that follow.
 const PARTS: usize = 3;
 
 #[test]
@@ -45,15 +47,32 @@ fn people_do_their_work_3() {
     people_do_their_work(3);
 }
 
+#[test]
+fn people_do_their_work_in_firefox() {
+    let only = setting("SITECONF_PAGE_ONLY").unwrap_or_else(|| "everywhere.mjs".to_owned());
+    let settings = [("SITECONF_FIREFOX", FIREFOX), ("SITECONF_PAGE_ONLY", &only)];
+    run_journeys(FIREFOX, &settings);
+}
+
 /// Runs one part of the journeys.
 fn people_do_their_work(part: usize) {
+    let part = format!("{part}/{PARTS}");
+    let settings = [
+        ("SITECONF_CHROMIUM", CHROMIUM),
+        ("SITECONF_PAGE_PART", &part),
+    ];
+    run_journeys(CHROMIUM, &settings);
+}
+
+/// Runs journeys in this browser.
+fn run_journeys(browser: &str, settings: &[(&str, &str)]) {
     let daemon = Daemon::start();
     let document = daemon.anonymous().get("/site-builder/");
     if document.text().contains("built without its page") {
         leave_out("the page, which this build does not have");
         return;
     }
-    let Some(packages) = packages() else {
+    let Some(packages) = packages(browser) else {
         return;
     };
     let status = Command::new("timeout")
@@ -61,16 +80,15 @@ fn people_do_their_work(part: usize) {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/journeys.mjs"))
         .env("SITECONF_BASE", format!("http://{}", daemon.address()))
         .env("SITECONF_PASSWORD", daemon.initial_password())
-        .env("SITECONF_PAGE_PART", format!("{part}/{PARTS}"))
         .env("SITECONF_PAGE_PACKAGES", packages)
-        .env("SITECONF_CHROMIUM", CHROMIUM)
+        .envs(settings.iter().copied())
         .status()
         .expect("timeout is on the machine");
     assert!(status.success(), "{status}; what failed is above");
 }
 
 /// The folder that `install` made, if it and the browser are there.
-fn packages() -> Option<PathBuf> {
+fn packages(browser: &str) -> Option<PathBuf> {
     let folder = setting("SITECONF_CLIENTS").map_or_else(
         || {
             let cache = setting("XDG_CACHE_HOME").map(PathBuf::from);
@@ -80,7 +98,7 @@ fn packages() -> Option<PathBuf> {
         PathBuf::from,
     );
     let folder = folder.join("page-tests");
-    for needed in [&folder.join("made-from"), Path::new(CHROMIUM)] {
+    for needed in [&folder.join("made-from"), Path::new(browser)] {
         if !needed.exists() {
             leave_out(&format!(
                 "{} is not on this machine; tests/page/install gets it",

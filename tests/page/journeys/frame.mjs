@@ -351,23 +351,6 @@ export default [
     same(await page.getByRole("button", { name: "Try again" }).count(), 0);
   }],
 
-  ["a part of the page that an updated service does not have is told, and fetched where it is there after all", async (world) => {
-    const person = await world.at(`/site-builder/files/${REPO}?branch=main`);
-    const { page } = person;
-    person.expected.push(/404/);
-    await page.getByRole("treeitem", { name: "readme.txt" }).waitFor();
-    await person.route("**/site-builder/-/**", (route) => route.fulfill({ status: 404, json: { message: "there is no such asset in this version" } }));
-    await person.route("**/site-builder/", (route) => route.fulfill({ contentType: "text/html", body: "another" }));
-    await page.getByRole("treeitem", { name: "readme.txt" }).click();
-    await page.getByText("This part of the page could not be fetched.").waitFor();
-    await page.getByText("The service was updated").waitFor();
-    same(await person.accessibility(), []);
-    await person.shot("part missing");
-    await page.unrouteAll();
-    await page.getByRole("button", { name: "Try again" }).click();
-    await page.locator(".file[data-phase=text] .cm-content").waitFor();
-  }],
-
   ["every role is shown what it may", async (world) => {
     const admin = await world.at(`/site-builder/files/${REPO}?branch=main&change=v0003`);
     await admin.page.locator("main").getByRole("button", { name: "Go back to before this" }).waitFor();
