@@ -1,6 +1,6 @@
 //! The page in browsers: `journeys.mjs` drives Debian's Chromium, and its Firefox through `everywhere.mjs`, against a
-//! daemon. Whatever the browser complains of, a violation of the page's policy first of all, fails the run. And the
-//! files it is made of (`assets`).
+//! daemon. Whatever the browser complains of, a violation of the page's policy first of all, fails the run. `webkit.mjs`
+//! goes the main way in the engine of Safari. And the files it is made of (`assets`).
 //!
 //! The files of journeys are dealt out to tests that run beside each other, each with a daemon and a browser of its own.
 //!
@@ -28,6 +28,7 @@ use left_out::leave_out;
 const PATIENCE_S: &str = "900";
 const CHROMIUM: &str = "/usr/bin/chromium-headless-shell";
 const FIREFOX: &str = "/usr/bin/firefox-esr";
+const WEBKIT: &str = "/usr/bin/WebKitWebDriver";
 
 /// How many tests share the journeys in Chromium: all that follow.
 const PARTS: usize = 3;
@@ -51,7 +52,12 @@ fn people_do_their_work_3() {
 fn people_do_their_work_in_firefox() {
     let only = setting("SITECONF_PAGE_ONLY").unwrap_or_else(|| "everywhere.mjs".to_owned());
     let settings = [("SITECONF_FIREFOX", FIREFOX), ("SITECONF_PAGE_ONLY", &only)];
-    run_journeys(FIREFOX, &settings);
+    run_journeys("journeys.mjs", &[FIREFOX], &settings);
+}
+
+#[test]
+fn people_do_their_work_in_webkit() {
+    run_journeys("webkit.mjs", &[WEBKIT, "/usr/bin/Xvfb"], &[]);
 }
 
 /// Runs one part of the journeys.
@@ -61,23 +67,27 @@ fn people_do_their_work(part: usize) {
         ("SITECONF_CHROMIUM", CHROMIUM),
         ("SITECONF_PAGE_PART", &part),
     ];
-    run_journeys(CHROMIUM, &settings);
+    run_journeys("journeys.mjs", &[CHROMIUM], &settings);
 }
 
-/// Runs journeys in this browser.
-fn run_journeys(browser: &str, settings: &[(&str, &str)]) {
+/// Runs this script with the settings that it takes, where these programs are there.
+fn run_journeys(script: &str, programs: &[&str], settings: &[(&str, &str)]) {
     let daemon = Daemon::start();
     let document = daemon.anonymous().get("/site-builder/");
     if document.text().contains("built without its page") {
         leave_out("the page, which this build does not have");
         return;
     }
-    let Some(packages) = packages(browser) else {
+    let Some(packages) = packages(programs) else {
         return;
     };
     let status = Command::new("timeout")
         .args([PATIENCE_S, "node"])
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/journeys.mjs"))
+        .arg(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/page")
+                .join(script),
+        )
         .env("SITECONF_BASE", format!("http://{}", daemon.address()))
         .env("SITECONF_PASSWORD", daemon.initial_password())
         .env("SITECONF_PAGE_PACKAGES", packages)
@@ -87,8 +97,8 @@ fn run_journeys(browser: &str, settings: &[(&str, &str)]) {
     assert!(status.success(), "{status}; what failed is above");
 }
 
-/// The folder that `install` made, if it and the browser are there.
-fn packages(browser: &str) -> Option<PathBuf> {
+/// The folder that `install` made, if it and these programs are there.
+fn packages(programs: &[&str]) -> Option<PathBuf> {
     let folder = setting("SITECONF_CLIENTS").map_or_else(
         || {
             let cache = setting("XDG_CACHE_HOME").map(PathBuf::from);
@@ -98,7 +108,8 @@ fn packages(browser: &str) -> Option<PathBuf> {
         PathBuf::from,
     );
     let folder = folder.join("page-tests");
-    for needed in [&folder.join("made-from"), Path::new(browser)] {
+    let made_from = folder.join("made-from");
+    for needed in programs.iter().map(Path::new).chain([&*made_from]) {
         if !needed.exists() {
             leave_out(&format!(
                 "{} is not on this machine; tests/page/install gets it",
