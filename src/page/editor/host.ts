@@ -82,6 +82,9 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
   const modeOf = (editable: boolean) => (editable ? writing(setting) : reading());
   const wrapOf = (wrap: boolean) => (wrap ? EditorView.lineWrapping : []);
   const { check, onChange, onMove } = setting;
+  /** What others than the check say of a text, which a check that ends later must not take away. */
+  let shown: { of: Text; marks: Mark[] } | null = null;
+  const marksOf = ({ doc }: EditorState): Mark[] => (shown?.of === doc ? shown.marks : []);
   const view = new EditorView({
     parent: root,
     root,
@@ -93,8 +96,10 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
       wrapping.of(wrapOf(setting.wrap ?? false)),
       check
         ? linter(
-            async ({ state }) =>
-              (await check(state.doc.toString())).map((mark) => diagnostic(mark, state.doc.length)),
+            async ({ state }) => {
+              const found = await check(state.doc.toString());
+              return [...found, ...marksOf(state)].map((mark) => diagnostic(mark, state.doc.length));
+            },
             { delay: 400 },
           )
         : [],
@@ -125,6 +130,7 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
     setWrap: (wrap) => view.dispatch({ effects: wrapping.reconfigure(wrapOf(wrap)) }),
     recheck: () => forceLinting(view),
     show: (marks) => {
+      shown = { of: view.state.doc, marks };
       const all = marks.map((mark) => diagnostic(mark, view.state.doc.length));
       view.dispatch(setDiagnostics(view.state, all));
     },
