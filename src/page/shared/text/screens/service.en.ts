@@ -16,7 +16,8 @@ export const service = {
   wentBack:
     "Everything is refused: the database no longer has changes that it had. See that it is the right one, then restart the service.",
   bucketFull: "Large files are refused: their bucket is full, or its quota is used up.",
-  bucketDenies: "Large files are refused: the service may not write to their bucket. Its keys need s3:PutObject there.",
+  bucketDenies:
+    "Large files are refused: the service may not write to their bucket. Its keys need s3:PutObject there.",
   bucketAway: "The bucket of large files does not answer, or cannot be used. The log says why.",
   clock: "The clocks of the service's machine and of the database differ. Set both by NTP.",
   stopping: "The service is stopping.",
