@@ -132,16 +132,19 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
 
 #[test]
 fn a_service_whose_data_folder_was_moved_away_says_so_until_it_is_back() {
-    const MOVED: &str = "the data folder of the service is not at its place any more, so nothing is written; it \
-                         must be put back, or the service restarted with the new one";
+    const MOVED: &str = "the data folder of the service is not at its place any more; it must be put back, or the \
+                         service restarted with the new one";
     let daemon = Daemon::start();
     let admin = daemon.session("admin");
     let project = crate::harness::Project::with_main(&admin, "acme/shop");
+    let before = vec![1; 100_000];
+    project.save("main", "before", &before);
     let away = daemon.data().with_file_name("data2");
     std::fs::rename(daemon.data(), &away).unwrap();
     let small = admin.put(&project.file("main", "a.xml"), b"<a/>");
     let large = admin.put(&project.file("main", "large"), &vec![0; 100_000]);
-    for answer in [small, large] {
+    let read = admin.get(&project.file("main", "before"));
+    for answer in [small, large, read] {
         answer.assert_error(503, MOVED);
     }
     let ready = daemon.anonymous().get("/readyz");
@@ -153,6 +156,9 @@ fn a_service_whose_data_folder_was_moved_away_says_so_until_it_is_back() {
     std::fs::rename(&away, daemon.data()).unwrap();
     let saved = admin.put(&project.file("main", "a.xml"), b"<a/>");
     assert_eq!(saved.status, 201);
+    admin
+        .get(&project.file("main", "before"))
+        .assert_bytes(200, &before);
     assert_eq!(daemon.anonymous().get("/readyz").status, 200);
 }
 

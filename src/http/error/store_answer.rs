@@ -78,8 +78,8 @@ impl StoreAnswer {
             .logged(),
             StoreError::Moved => Self::unavailable(
                 AFTER_RESTART,
-                "the data folder of the service is not at its place any more, so nothing is written; it must be put back, \
-                 or the service restarted with the new one",
+                "the data folder of the service is not at its place any more; it must be put back, or the service \
+                 restarted with the new one",
             ),
             StoreError::Stopped | StoreError::ReadOnly => Self::unavailable(
                 AFTER_RESTART,

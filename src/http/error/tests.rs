@@ -141,7 +141,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
                     been made; look before you repeat it";
     let stopped = "the service has stopped writing after a failed write; it goes on reading, and \
                    must be restarted";
-    let moved = "the data folder of the service is not at its place any more, so nothing is written; it \
+    let moved = "the data folder of the service is not at its place any more; it \
                  must be put back, or the service restarted with the new one";
     let full = "no space left for this change";
     let little = "too little room is free on the disk of the service (disk_free_min); reading and \

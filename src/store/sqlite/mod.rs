@@ -231,7 +231,10 @@ impl Store for SqliteStore {
                 Ok(file) => Body::Large(Arc::new(file)),
                 // It was collected meanwhile.
                 Err(_) if !self.has_row(id)? => return Ok(None),
-                Err(e) => return Err(blob_files::not_opened(kind, id, e)),
+                Err(e) => {
+                    self.readers.require_folder()?;
+                    return Err(blob_files::not_opened(kind, id, e));
+                }
             },
         };
         Ok(Some(StoredObject {

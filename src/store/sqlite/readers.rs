@@ -10,9 +10,10 @@ use rusqlite::Connection;
 use super::data_folder::{Folder, Format};
 use super::schema;
 use super::upgrade::earlier::show_as_current;
+use super::writability::{Identity, identity_of};
 use crate::base::limits::{READERS_AT_ONCE_MAX, READERS_IDLE_MAX};
 use crate::base::threads::turns::Turns;
-use crate::store::Result;
+use crate::store::{Result, StoreError};
 
 /// How long a connection is kept that nobody uses.
 const IDLE_MAX: Duration = Duration::from_mins(1);
@@ -23,6 +24,9 @@ const IDLE_MAX: Duration = Duration::from_mins(1);
 /// minute.
 #[derive(Debug)]
 pub(super) struct Readers {
+    root: PathBuf,
+    /// The folder that had this name at first.
+    identity: Option<Identity>,
     database: PathBuf,
     format: Format,
     /// With the time of their last use, which rises.
@@ -33,6 +37,8 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(folder: &Folder) -> Self {
         Self {
+            root: folder.root().to_owned(),
+            identity: identity_of(folder.root()),
             database: folder.database(),
             format: folder.format(),
             idle: Mutex::default(),
@@ -54,10 +60,24 @@ impl Readers {
         Ok(outcome)
     }
 
+    /// Opens another connection, unless the folder is not at its place any more: what has its name then may be another
+    /// store.
     fn open(&self) -> Result<Connection> {
-        let db = schema::open_reader(&self.database)?;
+        let opened = schema::open_reader(&self.database);
+        self.require_folder()?;
+        let db = opened?;
         show_as_current(&db, self.format)?;
         Ok(db)
+    }
+
+    /// # Errors
+    /// [`StoreError::Moved`] while another folder, or none, has the name of this one.
+    pub(super) fn require_folder(&self) -> Result<()> {
+        if identity_of(&self.root) == self.identity {
+            Ok(())
+        } else {
+            Err(StoreError::Moved)
+        }
     }
 
     /// Keeps a connection that was used until now, and closes one that was not for long.

@@ -44,7 +44,7 @@ pub(super) struct Writability {
 }
 
 /// Device and number of a folder.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 /// Whether this process may write, whatever others say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Refusal {
 }
 
 /// Which folder has this name now, `None` if none that can be looked at.
-fn identity_of(root: &Path) -> Option<Identity> {
+pub(super) fn identity_of(root: &Path) -> Option<Identity> {
     let found = fs::metadata(root).ok()?;
     Some((found.dev(), found.ino()))
 }
