@@ -87,6 +87,8 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
+/// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
+pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;
 /// Nodes of trees that a search for a blob by its git id looks at.
 pub const BLOB_SEARCH_NODES_MAX: usize = 250_000;
 /// Most entries on a page of a list.
@@ -273,9 +275,9 @@ pub const READERS_AT_ONCE_MAX: usize = 32;
 /// read the database of a folder. More would take memory and be no faster.
 pub const READ_THREADS_MAX: u64 = READERS_AT_ONCE_MAX as u64;
 /// Most sessions that are looked up at once of those that are shown for the first time.
-pub const STRANGERS_AT_ONCE_MAX: usize = 4;
-/// So many sessions are remembered to have been shown.
-pub const SESSIONS_MET_MAX: usize = 10_000;
+pub const FIRST_LOOKS_AT_ONCE_MAX: usize = 4;
+/// So many sessions are remembered to have counted.
+pub const SESSIONS_SEEN_MAX: usize = 10_000;
 /// Most reads that go on waiting for a database which answers none: half of those that may look something up, so
 /// that who needs nothing of it finds a place.
 pub const READS_WAITING_MAX: usize = READERS_AT_ONCE_MAX / 2;

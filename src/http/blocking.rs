@@ -14,8 +14,8 @@ use super::admission::{borrowed_permit, places};
 use super::error::Error;
 use super::settings::Limits;
 use crate::base::limits::{
-    LARGE_BATCHES_AT_ONCE_MAX, LONG_LIST_WAIT_S_MAX, LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX,
-    STRANGERS_AT_ONCE_MAX,
+    FIRST_LOOKS_AT_ONCE_MAX, LARGE_BATCHES_AT_ONCE_MAX, LONG_LIST_WAIT_S_MAX,
+    LONG_LISTS_AT_ONCE_MAX, READ_THREADS_MAX,
 };
 use crate::base::may_block;
 
@@ -116,9 +116,9 @@ pub(in crate::http) struct Threads {
     /// nobody stays for long.
     readers: FairSemaphore,
     lookers: Semaphore,
-    /// For what is looked up of who was never met, which reads the store.
-    strangers: FairSemaphore,
-    of_strangers: FewThreads,
+    /// For sessions that are shown for the first time, which reads the store.
+    first_looks: FairSemaphore,
+    of_first_looks: FewThreads,
     /// For what has a thread and makes a long list.
     listers: FairSemaphore,
     /// For batches that take much memory and time.
@@ -133,8 +133,8 @@ impl Threads {
             workers: FairSemaphore::new(limits.threads_max),
             readers: FairSemaphore::new(READ_THREADS_MAX.min(limits.threads_max)),
             lookers: places(READ_THREADS_MAX.min(limits.threads_max)),
-            strangers: FairSemaphore::new(STRANGERS_AT_ONCE_MAX as u64),
-            of_strangers: FewThreads::new("strangers", STRANGERS_AT_ONCE_MAX),
+            first_looks: FairSemaphore::new(FIRST_LOOKS_AT_ONCE_MAX as u64),
+            of_first_looks: FewThreads::new("first-looks", FIRST_LOOKS_AT_ONCE_MAX),
             listers: FairSemaphore::new(LONG_LISTS_AT_ONCE_MAX),
             large_batches: FairSemaphore::of_one_each(LARGE_BATCHES_AT_ONCE_MAX),
             longest_wait: Duration::from_secs(limits.thread_wait_s_max),
@@ -203,17 +203,17 @@ impl Threads {
         found
     }
 
-    /// Runs what is looked up of who was never met, on one of few threads that do nothing else.
+    /// Looks up what is shown for the first time, on one of few threads that do nothing else.
     ///
     /// # Errors
     /// As [`Threads::run`]; [`Error::Crashed`] when it panicked.
-    pub(in crate::http) async fn look_for_stranger<T: Send + 'static>(
+    pub(in crate::http) async fn look_first<T: Send + 'static>(
         &self,
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let _place = self.enter(&self.strangers, asker).await?;
-        let done = self.of_strangers.start(work).await;
+        let _place = self.enter(&self.first_looks, asker).await?;
+        let done = self.of_first_looks.start(work).await;
         done.unwrap_or(Err(Error::Crashed))
     }
 

@@ -16,7 +16,7 @@ use super::admission::waiting::WaitingRequests;
 use super::blocking::Threads;
 use super::facts::Facts;
 use super::health::Health;
-use super::login::strangers::Strangers;
+use super::login::first_looks::SeenSessions;
 use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
 use super::request::id::RequestIds;
@@ -43,7 +43,7 @@ pub(in crate::http) struct Service {
     pub(in crate::http) unknown_proxies: UnknownProxies,
     pub(in crate::http) long: LongRequests,
     pub(in crate::http) logins: Logins,
-    pub(in crate::http) strangers: Strangers,
+    pub(in crate::http) seen_sessions: SeenSessions,
     /// Room for requests that wait for a change.
     pub(in crate::http) waiting: WaitingRequests,
     /// Those that wait, by what for.
@@ -84,7 +84,7 @@ impl Service {
             unknown_proxies: UnknownProxies::default(),
             long: LongRequests::new(&settings.limits, Arc::clone(&clock)),
             logins: Logins::new(&settings.limits),
-            strangers: Strangers::new(),
+            seen_sessions: SeenSessions::new(),
             waiting: WaitingRequests::new(&settings.limits, &tallies),
             subscriptions: Arc::default(),
             wrong_tokens: Failures::per_minute(settings.limits.wrong_tokens_minute_address_max),

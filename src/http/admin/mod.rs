@@ -35,7 +35,7 @@ pub(in crate::http) async fn respond(
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
     context.query.only(route.parameters())?;
-    login::meet(&context).await?;
+    login::look_first(&context).await?;
     let payload = receive::receive(&context, &route, body).await?;
     let route = match route {
         Route::Branch(at, branch_route::Route::Show) if branch::watch::is_asked(&context) => {

@@ -8,9 +8,9 @@
 //! | `PUT /user/password` | changes one's own password |
 //! | `GET /user/sessions`, `DELETE /user/sessions/<id>` | lists and ends one's own sessions |
 
+pub(in crate::http) mod first_looks;
 mod password;
 mod session;
-pub(in crate::http) mod strangers;
 
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -49,7 +49,10 @@ pub(in crate::http) async fn respond(
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
-    meet(&context).await?;
+    // A login takes one away, and makes another.
+    if !matches!(route, Route::Login) {
+        look_first(&context).await?;
+    }
     let threads = &context.service.threads;
     match route {
         Route::Login => {
@@ -99,15 +102,15 @@ pub(in crate::http) async fn respond(
 ///
 /// # Errors
 /// [`Error::Overloaded`] when it was not its turn in time; those of the store.
-pub(in crate::http) async fn meet(context: &RequestContext) -> Result<(), Error> {
+pub(in crate::http) async fn look_first(context: &RequestContext) -> Result<(), Error> {
     let Some(secret) = context.cookie().read(context.headers()) else {
         return Ok(());
     };
     let (service, session) = (&context.service, secret.digest());
     let gate = context.gate().clone();
     let look = move || Ok(gate.session_unused(&secret)?);
-    let look = service.threads.look_for_stranger(context.asker(), look);
-    service.strangers.meet(session, look).await
+    let look = service.threads.look_first(context.asker(), look);
+    service.seen_sessions.look_first(session, look).await
 }
 
 /// Reads the credentials: JSON, or a form.
@@ -210,6 +213,7 @@ fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, E
     }
     let (secret, caller) = outcome?;
     context.service.tallies.logins.up();
+    context.service.seen_sessions.note(secret.digest());
     let reply = session::shown(context, &caller);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }

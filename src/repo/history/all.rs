@@ -7,14 +7,14 @@ use std::mem;
 use super::commits::{Commit, Commits};
 use super::newer::Newer;
 use crate::base::clock::Timestamp;
-use crate::base::limits::PROJECT_SNAPSHOTS_SEARCHED_MAX;
+use crate::base::limits::{BEGINNINGS_SEARCHED_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX};
 use crate::repo::{Branch, Project, Result, Revision};
 
 /// The commits of all branches, newest first, each commit id once: where a branch was in it last. What a branch
 /// begins with is no change; it comes after all changes, and only where none of them led to it.
 ///
 /// # Limits
-/// The newest 100,000. Two snapshots of each branch are read before the first, and of each branch is kept in memory
+/// The newest 100,000; of those from before the asked time, whose place is only with what branches begin with, 1,000. Two snapshots of each branch are read before the first, and of each branch is kept in memory
 /// what [`Commits`] keeps.
 #[derive(Debug)]
 pub struct AllCommits {
@@ -28,6 +28,8 @@ pub struct AllCommits {
     /// What branches begin with since then, as long as no change was met that led to it. An older change may: only
     /// when there are none of these left is there nothing more to list.
     beginnings: Vec<Revision>,
+    /// So many older changes are looked at.
+    older_left: usize,
 }
 
 /// A commit and the place of its branch. The greatest comes next.
@@ -75,6 +77,7 @@ impl Project {
             left: PROJECT_SNAPSHOTS_SEARCHED_MAX,
             since,
             beginnings: Vec::new(),
+            older_left: BEGINNINGS_SEARCHED_MAX,
         };
         for branch in 0..all.branches.len() {
             all.read_next(branch)?;
@@ -103,6 +106,13 @@ impl AllCommits {
             let is_older = self.since.is_some_and(|since| commit.at < since);
             if is_older && self.beginnings.is_empty() {
                 return Ok(None);
+            }
+            if is_older && commit.before.is_some() {
+                if self.older_left == 0 {
+                    self.next.retain(|next| next.commit.before.is_none());
+                    continue;
+                }
+                self.older_left -= 1;
             }
             self.left -= 1;
             self.read_next(branch)?;
