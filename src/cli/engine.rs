@@ -41,7 +41,7 @@ pub(super) fn address(settings: &Settings) -> Result<StoreAddress> {
 pub(super) fn complete(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> {
     let url = with_password(url, settings)?;
     Engine::check(&url).map_err(|error| match error {
-        StoreError::Unfit { reason } => Error::Usage(format!("{url}: {reason}")),
+        StoreError::Unfit { reason } => settings.store.refuse(reason),
         other => of_store(other, settings),
     })?;
     Ok(url)

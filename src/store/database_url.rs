@@ -153,7 +153,7 @@ impl DatabaseUrl {
         text.contains("://") || of_database.iter().any(|scheme| text.starts_with(scheme))
     }
 
-    /// The URL as it was given, with stars for its password and for what else is not shown.
+    /// The URL with stars for its password, and for the values of parameters that are not shown, which come last.
     pub fn masked(&self) -> &str {
         &self.masked
     }

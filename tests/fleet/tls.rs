@@ -162,25 +162,25 @@ impl Scene {
 
     /// The last line of a refusal, without what stands before the reason.
     fn refusal(&self, url: &str) -> String {
-        self.refused(url, 1, "the database cannot be used: ")
+        let shown = url.replace(&format!(":{PASSWORD}"), "");
+        self.refused(url, 1, &format!("{shown}: the database cannot be used"))
     }
 
     /// The same of settings that cannot be, which a check of them finds, too.
     fn wrong(&self, url: &str) -> String {
         let checked = self.run(url, &["config", "check"]);
-        let reason = self.refused(url, 2, "");
+        let reason = self.refused(url, 2, "store (--store)");
         let said = String::from_utf8(checked.stderr).unwrap();
         assert_eq!(checked.status.code(), Some(2), "{said}");
         assert!(said.ends_with(&format!(": {reason}\n")), "{said}");
         reason
     }
 
-    fn refused(&self, url: &str, code: i32, start: &str) -> String {
+    fn refused(&self, url: &str, code: i32, what: &str) -> String {
         let refused = self.run(url, &["user", "list"]);
         assert_eq!(refused.status.code(), Some(code), "{refused:?}");
         let said = String::from_utf8(refused.stderr).unwrap();
-        let shown = url.replace(&format!(":{PASSWORD}"), "");
-        let start = format!("siteconf: {shown}: {start}");
+        let start = format!("siteconf: {what}: ");
         let last = said.lines().last().unwrap_or_default();
         let reason = last.strip_prefix(&start);
         reason.unwrap_or_else(|| panic!("{said}")).to_owned()

@@ -251,7 +251,7 @@ fn what_is_damaged_is_told_in_plain_words() {
     let first = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be of version \
                  3, as with subjectAltName";
     let part = "a part of it is no PEM: it is damaged, or was not copied whole";
-    let kind = "it is damaged, or of a kind that cannot be used: it must be RSA of 2048 to 8192 bits, ECDSA (P-256, \
+    let kind = "it is damaged, or of a kind that cannot be used: it must be RSA of 2048 to 4096 bits, ECDSA (P-256, \
                 P-384) or Ed25519";
     for (certificate, key, setting, said) in [
         (

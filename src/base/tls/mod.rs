@@ -5,4 +5,4 @@ mod distrust;
 pub use distrust::distrust;
 
 /// The kinds of private keys that TLS takes, in words.
-pub const KEY_KINDS: &str = "RSA of 2048 to 8192 bits, ECDSA (P-256, P-384) or Ed25519";
+pub const KEY_KINDS: &str = "RSA of 2048 to 4096 bits, ECDSA (P-256, P-384) or Ed25519";

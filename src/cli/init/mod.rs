@@ -88,6 +88,9 @@ fn in_database(
     let key_file = engine::key_file(None, settings)?;
     let bucket = bucket::access(settings)?;
     let address = engine::complete(url, settings)?;
+    if !wish.if_absent {
+        streams.require_out("the password")?;
+    }
     let refused = |error| engine::of_store(error, settings);
     let found = Engine::init(&address).map_err(refused)?;
     if wish.if_absent && found == Found::OtherSchema {
