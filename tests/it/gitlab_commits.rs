@@ -256,7 +256,6 @@ fn what_is_not_below_a_commit_or_a_file_is_not_found() {
         &format!("/commits/{head}/signature"),
         &format!("/commits/{head}/nothing"),
         "/files/a/blame",
-        "/tags",
     ] {
         let answer = reader.get(&project.read(rest));
         answer.assert_error(404, "404 Not Found");

@@ -45,8 +45,9 @@ impl Lock {
     fn note(&self, lines: &str) -> io::Result<()> {
         let holder = format!("siteconf with process id {}", std::process::id());
         match write_over(self.file.file(), &format!("{lines}{holder}\n")) {
+            // What one of before has told is not to be taken for it.
             Err(e) if matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-                Ok(())
+                self.file.file().set_len(0)
             }
             noted => noted,
         }
