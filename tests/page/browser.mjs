@@ -17,7 +17,7 @@ export const launch = () =>
 /** What the page gives up itself fails so. */
 const GIVEN_UP = ["net::ERR_ABORTED", "NS_BINDING_ABORTED"];
 /** Firefox tells of what it did not do among the errors of the page: of those scripts that come to nothing have a stack. */
-const isOfPage = (error) => !SITECONF_FIREFOX || !error.stack.endsWith("\nundefined");
+const isOfPage = (error) => !SITECONF_FIREFOX || !error.stack?.endsWith("\nundefined");
 
 /** Fails where the two are not the same as JSON. */
 export function same(found, expected, what = "") {

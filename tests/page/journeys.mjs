@@ -33,10 +33,12 @@ const world = {
 
 const files = readdirSync(new URL("journeys/", import.meta.url)).filter((name) => name.endsWith(".mjs")).sort().filter((_, at) => at % step === first - 1);
 const failed = [];
+let count = 0;
 for (const file of files) {
   const { default: journeys } = await import(`./journeys/${file}`);
   for (const [name, journey] of journeys) {
     if (!`${file}: ${name}`.includes(only)) continue;
+    count += 1;
     const began = performance.now();
     let problem = null;
     try {
@@ -53,6 +55,7 @@ for (const file of files) {
   }
 }
 await browser.close();
+if (count === 0 && part === "1/1") failed.push([only, "    no journey is named so"]);
 // At the end, where a log that is cut short still has it.
 for (const [name, problem] of failed) console.log(`FAILED ${name}\n${problem}`);
 console.log(failed.length ? `${failed.length} failed` : "all passed");

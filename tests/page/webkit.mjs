@@ -13,12 +13,13 @@ const [CONTROL, END, ENTER] = ["\uE009", "\uE010", "\uE007"];
 const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 
 const screen = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x900x24"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+process.on("exit", () => screen.kill());
 const [number] = await once(screen.stdio[3], "data");
 const server = createServer().listen(0, "127.0.0.1");
 await once(server, "listening");
 const { port } = server.address();
 await new Promise((closed) => server.close(closed));
-const driver = spawn("WebKitWebDriver", [`--port=${port}`], { stdio: "ignore", env: { ...process.env, DISPLAY: `:${String(number).trim()}` } });
+const driver = spawn("WebKitWebDriver", [`--port=${port}`], { stdio: "ignore", env: { ...process.env, GDK_BACKEND: "x11", DISPLAY: `:${String(number).trim()}` } });
 
 const end = () => [driver, screen].forEach((program) => program.kill());
 process.on("exit", end);

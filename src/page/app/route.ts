@@ -1,7 +1,7 @@
 // Every state has an address: /site-builder/<screen>/<repo id>?branch=&path=&at=&change=&from=&to=
 // Names have their slashes as they are in the path and in the query: some proxies refuse %2F.
 import { useLayoutEffect, useState } from "preact/hooks";
-import { enterEntry, entryNow, forgetEntry, leaveEntry } from "./parts/entries.ts";
+import { enterEntry, entryNow, forgetEntry, leaveEntry, nextEntry } from "./parts/entries.ts";
 
 export const BASE = "/site-builder/";
 const screens = [
@@ -129,8 +129,10 @@ export function go(to: { screen: Screen; repo?: string } & Query, how: { replace
     history.replaceState(entryNow(), "", address(to));
   } else {
     leaveEntry();
-    history.pushState(null, "", address(to));
-    enterEntry(null);
+    // With its number at once: browsers bear so many calls in so many seconds, and no more.
+    const entry = nextEntry();
+    history.pushState(entry, "", address(to));
+    enterEntry(entry);
   }
   tell();
 }

@@ -17,16 +17,23 @@ export function loadChunk(): Promise<Chunk> {
   return loading;
 }
 
-/** The editor, null until it has come, and whether it did not. */
+/** The editor, null until it has come, and whether it failed to; where a browser allows it, it is asked for again. */
 export function useChunk(): { chunk: Chunk | null; failed: boolean } {
   const [state, set] = useState({ chunk: loaded, failed: false });
   useEffect(() => {
     if (state.chunk) return;
     let gone = false;
-    loadChunk().then(
-      (chunk) => !gone && set({ chunk, failed: false }),
-      () => !gone && set({ chunk: null, failed: true }),
-    );
+    const ask = () => {
+      loadChunk().then(
+        (chunk) => !gone && set({ chunk, failed: false }),
+        () => {
+          if (gone) return;
+          set({ chunk: null, failed: true });
+          setTimeout(ask, 2000);
+        },
+      );
+    };
+    ask();
     return () => {
       gone = true;
     };

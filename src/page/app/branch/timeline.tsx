@@ -41,7 +41,7 @@ function Timeline({ route, history, of, onRollback }: TimelineProps) {
   const isHere = history.list?.some((one) => one.version === shown);
   // What changed other files is nowhere among those of one.
   const { row, setRow, onKeyDown } = useRows(shown);
-  const box = useSight(history, of, of && !isHere ? undefined : shown, row);
+  const { box, stay } = useSight(history, of, of && !isHere ? undefined : shown, row);
   if (!list) return <Coming of={history} />;
   // One that is not among them is not there to come to.
   const stop = list.some((one) => one.version === row) ? row : NOW;
@@ -51,7 +51,7 @@ function Timeline({ route, history, of, onRollback }: TimelineProps) {
     <>
       {history.error && <Behind words={wordsOf(history.error)} onAgain={history.again} />}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows in it */}
-      <div class="timeline" ref={box} onKeyDown={onKeyDown}>
+      <div class="timeline" ref={box} onWheel={stay} onPointerDown={stay} onKeyDown={onKeyDown}>
         <ol>
           <li class={now ? "moment now current" : "moment now"}>
             <a

@@ -27,12 +27,17 @@ export function leaveEntry(): void {
   if (looks.size > KEPT_MAX) looks.delete(oldest!);
 }
 
+/** The number of an entry that is made. */
+export function nextEntry(): number {
+  last += 1;
+  return last;
+}
+
 /** Says which entry is shown from now on, by its state: its number. One that has none is given one. */
 export function enterEntry(state: unknown): void {
   if (typeof state === "number") entry = state;
   else {
-    last += 1;
-    entry = last;
+    entry = nextEntry();
     history.replaceState(entry, "");
   }
 }

@@ -28,7 +28,7 @@ interface Look {
 
 /**
  * Brings the row of what is shown into sight, once, with the changes that came before it where those are not there; and
- * on the way back the list as it was.
+ * on the way back the list as it was, unless somebody wants to `stay` where it is.
  */
 export function useSight(
   history: HistoryState,
@@ -69,7 +69,11 @@ export function useSight(
     seen.current = version;
     if (version) box.current?.querySelector(".current")?.scrollIntoView({ block: "nearest" });
   }, [version, list, whole, error]);
-  return box;
+  const stay = () => {
+    done();
+    seen.current = version;
+  };
+  return { box, stay };
 }
 
 /** Numbers are as long as they need to be, four digits at least. */
