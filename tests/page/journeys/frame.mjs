@@ -220,6 +220,7 @@ export default [
     const signs = () => page.getByRole("option").allInnerTexts();
     await page.keyboard.press("Control+k");
     // Before anything is typed some of the branches, then of the projects, and all commands.
+    await page.getByRole("option", { name: ".erp" }).first().waitFor();
     const before = await signs();
     same(before.slice(0, 4), ["main", "finder-2", "finder-3", "finder-4"]);
     same(before.slice(4, 7).every((name) => name.endsWith(".erp") && name !== repo), true, before.join(", "));
