@@ -6,6 +6,7 @@ mod uploads;
 
 use std::convert::Infallible;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -99,6 +100,12 @@ struct Faults {
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
 
+/// Writes a file that nobody else may read.
+pub(crate) fn write_secret(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
 impl TestBucket {
     /// A part of the bucket that nobody has.
     pub(crate) fn new() -> Self {
@@ -144,7 +151,7 @@ impl TestBucket {
         let text = format!(
             "[default]\naws_access_key_id = {KEY_ID}\naws_secret_access_key = {SECRET_KEY}\n"
         );
-        std::fs::write(path, text).unwrap();
+        write_secret(path, text.as_bytes());
     }
 
     /// Has the next requests of this part end so, for ever without a number.

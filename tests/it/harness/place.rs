@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "fleet")]
-use super::bucket::TestBucket;
+use super::bucket::{TestBucket, write_secret};
 #[cfg(feature = "fleet")]
 use super::daemon::binary;
 #[cfg(feature = "fleet")]
@@ -72,7 +72,7 @@ impl Place {
             *key_file = folder.join("server-key");
             *bucket = Some(TestBucket::new());
             TestBucket::write_keys(&keys_beside(key_file));
-            fs::write(key_file, key).expect("the folder is ours");
+            write_secret(key_file, key);
         }
         copy
     }
