@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::data_folder::{Folder, Format};
+use super::data_folder::{Folder, Format, Identity};
 use super::schema;
 use super::upgrade::earlier::show_as_current;
-use super::writability::{Identity, identity_of};
 use crate::base::limits::{READERS_AT_ONCE_MAX, READERS_IDLE_MAX};
 use crate::base::threads::turns::Turns;
 use crate::store::{Result, StoreError};
@@ -24,9 +23,7 @@ const IDLE_MAX: Duration = Duration::from_mins(1);
 /// minute.
 #[derive(Debug)]
 pub(super) struct Readers {
-    root: PathBuf,
-    /// The folder that had this name at first.
-    identity: Option<Identity>,
+    identity: Identity,
     database: PathBuf,
     format: Format,
     /// With the time of their last use, which rises.
@@ -37,8 +34,7 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(folder: &Folder) -> Self {
         Self {
-            root: folder.root().to_owned(),
-            identity: identity_of(folder.root()),
+            identity: Identity::of(folder.root()),
             database: folder.database(),
             format: folder.format(),
             idle: Mutex::default(),
@@ -73,7 +69,7 @@ impl Readers {
     /// # Errors
     /// [`StoreError::Moved`] while another folder, or none, has the name of this one.
     pub(super) fn require_folder(&self) -> Result<()> {
-        if identity_of(&self.root) == self.identity {
+        if self.identity.has_its_name() {
             Ok(())
         } else {
             Err(StoreError::Moved)

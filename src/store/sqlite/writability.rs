@@ -3,14 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::data_folder::{Folder, private_options};
+use super::data_folder::{Folder, Identity, private_options};
 use super::failure::failure_of;
 use super::room::free::FreeRoom;
 use crate::base::threads::lock;
@@ -24,9 +23,7 @@ const ROOM_TRIED_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Writability {
     folder: Folder,
-    /// Which folder it is. Another may take its name, by a restoration beside a service that was not stopped: the log
-    /// is open and stays that of the one, and what is found by its name would be the other's.
-    identity: Option<Identity>,
+    identity: Identity,
     replaced: AtomicBool,
     /// False beside a daemon, which alone settles the log (see [`super::recovery`]).
     settles: bool,
@@ -42,9 +39,6 @@ pub(super) struct Writability {
     /// SQLite does not pass its error on.
     log: OnceLock<File>,
 }
-
-/// Device and number of a folder.
-pub(super) type Identity = (u64, u64);
 
 /// Whether this process may write, whatever others say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,18 +104,12 @@ impl Refusal {
     }
 }
 
-/// Which folder has this name now, `None` if none that can be looked at.
-pub(super) fn identity_of(root: &Path) -> Option<Identity> {
-    let found = fs::metadata(root).ok()?;
-    Some((found.dev(), found.ino()))
-}
-
 impl Writability {
     /// Of a process that has yet to settle the log, or beside a daemon to find that it is.
     pub(super) fn new(folder: &Folder, settles: bool) -> Self {
         Self {
             folder: folder.clone(),
-            identity: identity_of(folder.root()),
+            identity: Identity::of(folder.root()),
             replaced: AtomicBool::new(false),
             settles,
             state: Mutex::new(State::Unsettled(None)),
@@ -150,7 +138,7 @@ impl Writability {
 
     /// True while another folder, or none, has the name of this one.
     fn is_replaced(&self) -> bool {
-        let is_replaced = identity_of(self.folder.root()) != self.identity;
+        let is_replaced = !self.identity.has_its_name();
         if self.replaced.swap(is_replaced, Ordering::Relaxed) != is_replaced {
             if is_replaced {
                 tracing::error!(
