@@ -20,6 +20,12 @@ export interface Mark {
   warning?: boolean;
 }
 
+/** Marks of a text, which do not hold for another. */
+interface Told {
+  of: Text;
+  marks: Mark[];
+}
+
 export interface TextSetting extends Setting {
   text: string;
   editable: boolean;
@@ -82,9 +88,13 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
   const modeOf = (editable: boolean) => (editable ? writing(setting) : reading());
   const wrapOf = (wrap: boolean) => (wrap ? EditorView.lineWrapping : []);
   const { check, onChange, onMove } = setting;
-  /** What others than the check say of a text, which a check that ends later must not take away. */
-  let shown: { of: Text; marks: Mark[] } | null = null;
-  const marksOf = ({ doc }: EditorState): Mark[] => (shown?.of === doc ? shown.marks : []);
+  // What the check says of a text, and what others do: neither takes the other's marks away.
+  let found: Told | null = null;
+  let shown: Told | null = null;
+  const marksOf = ({ doc }: EditorState): Diagnostic[] =>
+    [found, shown]
+      .flatMap((told) => (told?.of === doc ? told.marks : []))
+      .map((mark) => diagnostic(mark, doc.length));
   const view = new EditorView({
     parent: root,
     root,
@@ -94,15 +104,14 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
       common(setting),
       mode.of(modeOf(setting.editable)),
       wrapping.of(wrapOf(setting.wrap ?? false)),
-      check
-        ? linter(
-            async ({ state }) => {
-              const found = await check(state.doc.toString());
-              return [...found, ...marksOf(state)].map((mark) => diagnostic(mark, state.doc.length));
-            },
-            { delay: 400 },
-          )
-        : [],
+      // Without a check, too: what was shown is not of the text that is typed on.
+      linter(
+        async ({ state }) => {
+          if (check) found = { of: state.doc, marks: await check(state.doc.toString()) };
+          return marksOf(state);
+        },
+        { delay: 400 },
+      ),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange?.();
         if (update.docChanged || update.selectionSet) onMove?.(cursorOf(update.state));
@@ -131,8 +140,7 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
     recheck: () => forceLinting(view),
     show: (marks) => {
       shown = { of: view.state.doc, marks };
-      const all = marks.map((mark) => diagnostic(mark, view.state.doc.length));
-      view.dispatch(setDiagnostics(view.state, all));
+      view.dispatch(setDiagnostics(view.state, marksOf(view.state)));
     },
     offset,
     lineOf: (at) => view.state.doc.lineAt(Math.min(at, view.state.doc.length)).number,

@@ -94,6 +94,19 @@ export default [
     same(await row(page, "wide").getAttribute("aria-expanded"), "false");
   }],
 
+  ["the way back to a long list of files waits for the rest of it", async (world) => {
+    const files = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [nameOf(at), "."]));
+    const repo = await newProject(world.admin, "back/root", files);
+    const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const tree = page.locator(".tree");
+    await row(page, nameOf(0)).and(page.locator("[aria-setsize='300']")).waitFor();
+    const at = await scroll(tree, 8000);
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await heading(page, "Tokens").waitFor();
+    await page.goBack();
+    await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
+  }],
+
   ["the way back to a tree that was filtered leads to its filter and its row", async (world) => {
     const repo = await wide(world, "back/filter");
     const { page } = await world.at(`/site-builder/files/${repo}?branch=main`);

@@ -70,6 +70,11 @@ export default [
     await page.clock.resume();
     await page.locator(".file .cm-lintRange-error", { hasText: "1.5" }).waitFor();
     same(await text(world, repo, "ports/b.json"), PORT);
+    // Nothing of it is left once the same text is taken.
+    await world.admin.json("PUT", `${project(repo)}/validation`, { rules: [] });
+    await keys(person, "Control+s");
+    await saved(person);
+    await page.locator(".file .cm-lintRange-error").waitFor({ state: "detached" });
   }],
 
   ["files that are added and a rollback are refused in the same words", async (world) => {

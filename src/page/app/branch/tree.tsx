@@ -94,8 +94,8 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
     if (look.found !== found) return;
     node.scrollTop = look.top;
     setTop(node.scrollTop);
-    // Folders that were open there are read again.
-    if (rows.some((row) => row.open && row.count === undefined && !row.failed)) return;
+    // Folders that were open there are read again, and the rest of a long one comes later.
+    if (rows.some((row) => row.of < 0 || (row.open && row.count === undefined && !row.failed))) return;
     done();
     setFocus(look.row ?? null);
     // What is done by keys is done to that row: another one that has them is not to keep them.

@@ -92,6 +92,8 @@ export class OpenFile extends Following {
     this.work.base = now;
     this.work.merge = null;
     this.ownCommit = saved.commit_id;
+    // Where a save before this one was refused.
+    this.work.editor?.show([]);
     this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
     this.set({ changed: this.differs() });
     this.keep();
