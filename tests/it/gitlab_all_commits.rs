@@ -96,6 +96,30 @@ fn what_a_young_branch_begins_with_is_listed_behind_older_changes() {
 }
 
 #[test]
+fn the_newest_thousand_older_changes_are_looked_through_for_what_led_to_a_beginning() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for number in 0..1002 {
+        project.save("main", "a", number.to_string());
+    }
+    let reader = daemon.reader(&project);
+    let listed = |name: &str, from: &str| {
+        let body = json!({ "name": name, "from": from });
+        let made = project.user.post(&project.admin("/branches"), &body);
+        made.expect_status(201);
+        let begun = list(&reader, &project, &format!("ref_name={name}")).remove(0);
+        let since = begun["created_at"].as_str().unwrap();
+        let all = list(&reader, &project, &format!("all=true&since={since}"));
+        (begun, all)
+    };
+    // What the third change has led to, and then the second: of 1,002 the newest 1,000 and no more.
+    let (_, all) = listed("near", "main@v0004");
+    assert_eq!(all, [] as [Value; 0]);
+    let (begun, all) = listed("far", "main@v0003");
+    assert_eq!(all, [begun]);
+}
+
+#[test]
 fn a_state_of_two_branches_is_one_commit() {
     let daemon = Daemon::start();
     let (project, reader) = with_branches(&daemon);

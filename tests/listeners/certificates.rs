@@ -248,8 +248,8 @@ fn what_is_damaged_is_told_in_plain_words() {
         fs::write(&path, text).unwrap();
         shown(path)
     };
-    let first = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be of version \
-                 3, as with subjectAltName";
+    let first = "its first certificate cannot be read: it is damaged, has a critical extension that is not known here, \
+                 or is of X.509 version 1, which has no names: it must be of version 3, as with subjectAltName";
     let part = "a part of it is no PEM: it is damaged, or was not copied whole";
     let kind = "it is damaged, or of a kind that cannot be used: it must be RSA of 2048 to 4096 bits, ECDSA (P-256, \
                 P-384) or Ed25519";

@@ -29,7 +29,10 @@ pub fn distrust(fault: &Error, setting: &str) -> String {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet; see that the clock is right".to_owned()
         }
-        CertificateError::BadEncoding => "is damaged".to_owned(),
+        CertificateError::BadEncoding => {
+            "cannot be read: it is damaged, or has a critical extension that is not known here"
+                .to_owned()
+        }
         // The library behind this one tells these in words alone.
         other if format!("{other:?}").contains("UnsupportedCertVersion") => {
             "is of X.509 version 1, which has no names; make one of version 3, with subjectAltName"

@@ -38,8 +38,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// From so many days before its end on, the log warns of it, once a day.
 const WARN_DAYS: u64 = 14;
 /// What is wrong with a file whose first certificate cannot be read.
-const NO_CERTIFICATE: &str = "its first certificate is damaged, or of X.509 version 1, which has no names: it must be \
-                              of version 3, as with subjectAltName";
+const NO_CERTIFICATE: &str = "its first certificate cannot be read: it is damaged, has a critical extension that is \
+                              not known here, or is of X.509 version 1, which has no names: it must be of version 3, \
+                              as with subjectAltName";
 
 /// A certificate with its key, which may be another one tomorrow.
 #[derive(Debug)]

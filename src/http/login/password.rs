@@ -65,6 +65,7 @@ fn set(context: &RequestContext, passwords: &Passwords) -> Result<Reply, Error> 
         logins.succeeded(name, client, now_ms);
     }
     let secret = changed?;
+    context.service.seen_sessions.note(secret.digest());
     let reply = Reply::empty(StatusCode::NO_CONTENT);
     Ok(reply.with(SET_COOKIE, context.cookie().set(&secret)))
 }
