@@ -166,6 +166,43 @@ fn compared(reader: &User, project: &Project, query: &str) -> (Vec<String>, Vec<
 }
 
 #[test]
+fn a_branch_that_is_made_changes_nothing_of_what_its_commit_tells() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let reader = daemon.reader(&project);
+    let [a, b, c] = ["a.txt", "b.txt", "c.txt"].map(|path| {
+        project.save("main", path, path);
+        project.branch_item("main")["commit"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    let told = || {
+        let get = |target: &str| reader.get(&project.read(target)).expect_status(200).json();
+        [
+            get(&format!("/compare?from={a}&to={c}")),
+            get(&format!("/compare?from={c}&to={a}")),
+            get(&format!("/commits/{c}")),
+            get(&format!("/commits/{c}/diff")),
+            get(&format!("/commits?ref_name={c}")),
+            get(&format!("/files/a.txt?ref={c}")),
+        ]
+    };
+    let before = told();
+    let frozen = json!({ "name": "release", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &frozen);
+    assert_eq!(made.expect_status(201).json()["commit"]["id"], json!(c));
+    assert_eq!(told(), before);
+    let earlier = json!({ "name": "earlier", "from": b });
+    let made = project.user.post(&project.admin("/branches"), &earlier);
+    made.expect_status(201);
+    assert_eq!(told(), before);
+    let titles = before[0]["commits"].as_array().unwrap().iter();
+    let titles: Vec<_> = titles.map(|commit| &commit["title"]).collect();
+    assert_eq!(titles, ["save b.txt", "save c.txt"]);
+}
+
+#[test]
 fn a_comparison_begins_where_the_histories_part() {
     let daemon = Daemon::start();
     let (project, reader) = parted(&daemon);

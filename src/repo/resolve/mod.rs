@@ -182,9 +182,9 @@ impl Project {
         for (id, state) in ids.iter().zip(states) {
             let id = id.commit_id();
             if id.starts_with(text) {
-                // As the index has it: of the branches the last.
+                // As the index has it: of the branches the oldest.
                 let known = found.entry(id.to_owned()).or_insert(state);
-                if known.0 < state.0 {
+                if known.0 > state.0 {
                     *known = state;
                 }
             }
@@ -214,7 +214,9 @@ impl Project {
         self.state_of(branch, manifest)
     }
 
-    /// The states whose commit ids begin with this text, among those in the index.
+    /// The states whose commit ids begin with this text, among those in the index. Of an id that several branches
+    /// have it is that of the oldest: a branch that is made from another has its id, too, and what led to it is in
+    /// the history of the other.
     fn indexed(&self, text: &str) -> Result<BTreeMap<String, (u64, ManifestId)>> {
         let all = key::commits(self.number());
         let prefix = format!("{all}{text}");
@@ -231,7 +233,9 @@ impl Project {
             // What was deleted with its branch is no longer a state of the project.
             if self.branch_by_number(branch)?.is_some() {
                 let commit = record.decode::<CommitRecord>()?.value;
-                found.insert(id.to_owned(), (branch, commit.manifest));
+                found
+                    .entry(id.to_owned())
+                    .or_insert((branch, commit.manifest));
             }
         }
         Ok(found)
