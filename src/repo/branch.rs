@@ -126,11 +126,15 @@ impl Project {
 
     /// The branch that is meant where none is named (specification section 2).
     pub fn default_branch(&self) -> Result<Option<Branch>> {
-        let names = self.branch_names()?;
-        let preferred = DEFAULT_NAMES.iter().find_map(|name| names.place_of(name));
-        for place in preferred.into_iter().chain(0..names.len()) {
+        self.default_among(&self.branch_names()?)
+    }
+
+    /// The default branch of those that have these names, so that a list of them has it whatever came meanwhile.
+    pub fn default_among(&self, names: &BranchNames) -> Result<Option<Branch>> {
+        let preferred = DEFAULT_NAMES.iter().filter_map(|name| names.place_of(name));
+        for place in preferred.chain(0..names.len()) {
             // One that was deleted since its name was read is not it.
-            if let Some(branch) = self.open_branches(&names, [place])?.pop() {
+            if let Some(branch) = self.open_branches(names, [place])?.pop() {
                 return Ok(Some(branch));
             }
         }
@@ -290,6 +294,13 @@ impl BranchNames {
 }
 
 impl Branch {
+    /// The default branch of a project that has these (specification section 2).
+    pub fn default_of(branches: &[Branch]) -> Option<&Branch> {
+        branches
+            .iter()
+            .min_by_key(|branch| default_order(branch.name()))
+    }
+
     /// The project that it belongs to.
     pub fn project(&self) -> &Project {
         &self.project

@@ -6,6 +6,7 @@ use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::Listed;
 use crate::cli::{Result, Streams, names};
+use crate::repo::Branch;
 
 /// A branch as it is listed.
 #[derive(Serialize)]
@@ -57,14 +58,15 @@ pub(super) fn list(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let project = opened.project(&names::repo_id(repo_id)?)?;
-    let default = project.default_branch_name()?;
+    let branches = project.branches()?;
+    let default = Branch::default_of(&branches);
     let mut rows = Vec::new();
-    for branch in project.branches()? {
+    for branch in &branches {
         let digest = branch.head().digest()?;
         let totals = branch.totals();
         rows.push(Row {
             name: branch.name().to_string(),
-            default: default.as_deref() == Some(branch.name().as_str()),
+            default: default.is_some_and(|default| default.name() == branch.name()),
             short_id: digest.short_id().to_owned(),
             commit_id: digest.commit_id().to_owned(),
             files: totals.files,

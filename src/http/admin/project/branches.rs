@@ -10,6 +10,7 @@ use crate::http::error::Error;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
+use crate::repo::Branch;
 
 /// About so many bytes are told of a branch.
 const BRANCH_BYTES: usize = 2 << 10;
@@ -31,14 +32,14 @@ pub(super) fn list(
     project: &str,
 ) -> Result<Reply, Error> {
     let project = open(context, caller, project)?;
-    let default = project.default_branch()?;
     let permissions = caller.rights_on(&project);
     let names = project.branch_names()?;
     let _room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
     let branches = project.branches()?;
-    let shown = branches.iter().map(|branch| {
-        AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
-    });
+    let default = Branch::default_of(&branches);
+    let shown = branches
+        .iter()
+        .map(|branch| AdminBranchJson::new(context, &project, branch, default, permissions));
     json::list_of(context, shown, &[])
 }
 
