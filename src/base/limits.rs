@@ -169,6 +169,8 @@ pub const SCHEMA_CACHE_BYTES: u64 = 32 << 20;
 pub const RULES_CACHE_ENTRIES: usize = 256;
 /// Longest expression that filters branches, in bytes.
 pub const REGEX_BYTES_MAX: usize = 1024;
+/// Longest time that the names of a project's branches are held against one, in milliseconds.
+pub const BRANCHES_FILTER_MS_MAX: u64 = 1000;
 /// Largest program that is made of such an expression, or of one in a schema, in bytes.
 pub const REGEX_PROGRAM_BYTES_MAX: usize = 1 << 20;
 /// Largest sum of the files of an archive unless the settings say otherwise, in bytes.

@@ -235,6 +235,8 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
             project.read(&format!("/commits/{unknown}?stats=false")),
         ]
     };
+    let filtered = project.read("/branches?regex=m");
+    assert!(takes_long(&two, &filtered));
     for target in targets(unknown) {
         assert!(takes_long(&two, &target), "{target}");
     }

@@ -90,6 +90,23 @@ fn a_regular_expression_finds_branches() {
 }
 
 #[test]
+fn a_regular_expression_takes_no_longer_than_a_second() {
+    let daemon = Daemon::start();
+    let long: Vec<_> = (10..40)
+        .map(|number| format!("{}{number}", "a".repeat(250)))
+        .collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    let (project, reader) = with_branches(&daemon, &long);
+    let slow = segment("(?:a?){10000}[^ -~]");
+    let answer = reader.get(&project.read(&format!("/branches?per_page=1&regex={slow}")));
+    answer.assert_error(
+        503,
+        "regex takes too long: use a simpler one; try again in a moment",
+    );
+    assert_eq!(names(&reader, &project, "?regex=1%24").len(), 3);
+}
+
+#[test]
 fn branches_are_sorted_by_when_they_changed() {
     let daemon = Daemon::start();
     let (project, reader) = with_branches(&daemon, &["c", "a", "b"]);

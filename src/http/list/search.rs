@@ -16,10 +16,18 @@ impl Search {
         let plain = !term.contains(['^', '$', '*']);
         // As at GitLab only the first `^` and the first `$` anchor, wherever they stand.
         let pattern = term.replacen('^', "", 1).replacen('$', "", 1);
+        let mut parts: Vec<_> = pattern.split('*').map(str::to_owned).collect();
+        // Several `*` are one.
+        let mut places = 0..parts.len();
+        let last = parts.len() - 1;
+        parts.retain(|part| {
+            let place = places.next();
+            !part.is_empty() || place == Some(0) || place == Some(last)
+        });
         Self {
             at_start: term.contains('^'),
             at_end: term.contains('$'),
-            parts: pattern.split('*').map(str::to_owned).collect(),
+            parts,
             plain: plain.then_some(term),
         }
     }
@@ -99,6 +107,9 @@ mod tests {
             ("n*m", "main", false),
             ("^a*a$", "a", false),
             ("*", "anything", true),
+            ("^***$", "anything", true),
+            ("^m**n$", "main", true),
+            ("^m***i$", "main", false),
             (".", "main", false),
             ("feature/", "feature/x", true),
         ] {

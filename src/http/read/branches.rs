@@ -1,9 +1,11 @@
 //! `GET /projects/<project>/repository/branches` and `…/branches/<name>`
 
+use std::time::{Duration, Instant};
+
 use regex::{Regex, RegexBuilder};
 
 use crate::base::branch_name::BranchName;
-use crate::base::limits::{REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
+use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
 use crate::http::list::pagination::{self, Paging};
 use crate::http::list::search::Search;
@@ -13,7 +15,7 @@ use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
-use crate::repo::Project;
+use crate::repo::{BranchNames, Project};
 
 /// About so many bytes are told of a branch.
 const BRANCH_BYTES: usize = 1 << 10;
@@ -102,15 +104,13 @@ fn render_list(
     let regex = query.text("regex")?.map(expression).transpose()?;
 
     let names = project.branch_names()?;
-    let fits = |name: &str| {
-        search.as_ref().is_none_or(|search| search.matches(name))
-            && regex.as_ref().is_none_or(|regex| regex.is_match(name))
-    };
-    let mut places: Vec<usize> = if search.is_none() && regex.is_none() {
+    let mut places = if search.is_none() && regex.is_none() {
         (0..names.len()).collect()
     } else {
-        let named = names.iter().enumerate().filter(|(_, name)| fits(name));
-        named.map(|(place, _)| place).collect()
+        filtered(&names, |name| {
+            search.as_ref().is_none_or(|search| search.matches(name))
+                && regex.as_ref().is_none_or(|regex| regex.is_match(name))
+        })?
     };
     let mut ranks = Vec::new();
     if sort != Sort::Name {
@@ -141,18 +141,43 @@ fn render_list(
     })?;
     let _room = context.room_to_list(page.len().saturating_mul(BRANCH_BYTES))?;
     let branches = project.open_branches(&names, page)?;
-    let default = project.default_branch_name()?;
+    let default = project.default_among(&names)?;
     let shown: Vec<_> = branches
         .iter()
         .map(|branch| {
-            let is_default = default.as_deref() == Some(branch.name().as_str());
+            let is_default = default
+                .as_ref()
+                .is_some_and(|default| default.name() == branch.name());
             BranchJson::new(context, project, branch, is_default)
         })
         .collect::<Result<_, _>>()?;
     json::shared(context, &shown, headers.lines(), Freshness::Moving, coding)
 }
 
-/// Reads a regular expression. It is matched in linear time, and its program is bounded.
+/// The places of the names that fit.
+///
+/// # Errors
+/// [`Error::Overloaded`] after [`BRANCHES_FILTER_MS_MAX`].
+fn filtered(names: &BranchNames, fits: impl Fn(&str) -> bool) -> Result<Vec<usize>, Error> {
+    let until = Instant::now() + Duration::from_millis(BRANCHES_FILTER_MS_MAX);
+    let mut places = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        if Instant::now() > until {
+            return Err(Error::Overloaded("regex takes too long: use a simpler one"));
+        }
+        if fits(name) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// True for a list that may compute for long.
+pub(super) fn list_takes_long(context: &RequestContext) -> Result<bool, Error> {
+    Ok(context.query.text("regex")?.is_some())
+}
+
+/// Reads a regular expression. Its program is bounded, and goes over each letter of a name once.
 fn expression(text: &str) -> Result<Regex, Error> {
     let invalid = || Error::malformed("Regex is invalid");
     if text.len() > REGEX_BYTES_MAX {

@@ -227,7 +227,8 @@ impl Authorized {
             Resource::Tree => tree::searches(context, project)?,
             Resource::Commit(reference) => commits::takes_long(context, project, reference)?,
             Resource::Commits => commits::list_takes_long(context, project)?,
-            Resource::Branches | Resource::Branch(_) | Resource::Tags | Resource::Tag(_) => false,
+            Resource::Branches => branches::list_takes_long(context)?,
+            Resource::Branch(_) | Resource::Tags | Resource::Tag(_) => false,
         })
     }
 
