@@ -119,9 +119,11 @@ impl Peer {
     ) -> IpAddr {
         let mut client = self.address;
         let lines = headers.get_all(name).iter().rev();
-        let elements = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
+        // By bytes: what the client wrote before a comma may be no text, and takes nothing from what a proxy adds.
+        let elements = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
         for element in elements {
-            let Some(told) = node(element).and_then(address) else {
+            let element = str::from_utf8(element).ok();
+            let Some(told) = element.and_then(&node).and_then(address) else {
                 break;
             };
             client = told;
@@ -158,7 +160,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             let name = HeaderName::from_static(name);
-            headers.append(name, HeaderValue::from_static(value));
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let peer = Peer::new(peer.parse().unwrap(), &settings);
         peer.client(&headers, &settings).to_string()
@@ -179,6 +181,9 @@ mod tests {
             (&[(told, "192.0.2.7, 10.0.0.2")], "192.0.2.7"),
             (&[(told, "unknown, 10.0.0.2")], "10.0.0.2"),
             (&[(told, "nonsense")], "10.0.0.1"),
+            (&[(told, "é, 192.0.2.7")], "192.0.2.7"),
+            (&[(told, "é")], "10.0.0.1"),
+            (&[("forwarded", "for=é, for=192.0.2.7")], "192.0.2.7"),
             (
                 &[("forwarded", "for=\"[2001:db8::1]:1\";proto=https")],
                 "2001:db8::1",
