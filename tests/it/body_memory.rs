@@ -85,6 +85,34 @@ fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
 }
 
 #[test]
+fn a_form_takes_the_memory_of_its_files_beside_its_own() {
+    let daemon = Daemon::start_with(&LITTLE_MEMORY);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let user = &project.user;
+    let mut held = announce(&daemon, &project, user, 300_000);
+    held.send(&vec![b' '; 299_999]);
+    soon(|| announced(&daemon, &project, user, 500_000) == 429);
+
+    let mut form =
+        b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n".to_vec();
+    form.extend_from_slice(&vec![b'x'; 200_000]);
+    form.extend_from_slice(b"\r\n--b--\r\n");
+    let send = || {
+        let target = project.on("main", "/batch");
+        let sent = user.request("POST", &target).body(&form);
+        sent.header("Content-Type", "multipart/form-data; boundary=b")
+            .send()
+    };
+    send().assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    // As JSON so much has room.
+    let mut json = vec![b' '; form.len()];
+    json.splice(0..0, small_batch("b.xml"));
+    batch(&project, user).body(&json).send().expect_status(200);
+    drop(held);
+    soon(|| send().status == 200);
+}
+
+#[test]
 fn who_announces_much_and_sends_nothing_keeps_nobody_out() {
     let daemon = Daemon::start();
     let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];

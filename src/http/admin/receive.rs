@@ -60,6 +60,9 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     }
     if let Some(boundary) = form::boundary(head) {
         let bytes = body.collect(most).await?;
+        // The library copies each file. The copies count, too, but keep out no form that is alone.
+        let twice = 2 * bytes.len() as u64;
+        body.hold(twice.min(limits.bodies_bytes_held_max()))?;
         return Ok(Payload::Packed(Packed::Form(
             form::files(bytes, boundary, limits).await?,
         )));
