@@ -167,6 +167,13 @@ fn one_folder_can_be_rolled_back_alone() {
     );
     rollback(&project, "to=v0001&path=dir%2F").expect_status(200);
     assert_eq!(files(&project), owned(&[("a.xml", "a two")]));
+    // The root is everything, beside a part of it, too.
+    rollback(&project, "to=v0003&path=a.xml&path=%2F").expect_status(200);
+    let restored = files(&project);
+    rollback(&project, "to=v0001").expect_status(200);
+    rollback(&project, "to=v0003").expect_status(200);
+    assert_eq!(files(&project), restored);
+    assert!(restored.len() > 1, "{restored:?}");
 }
 
 #[test]

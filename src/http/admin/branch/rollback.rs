@@ -39,9 +39,9 @@ pub(super) fn restore(
     let to = params::version(context.query.required("to")?)?;
     let paths = context.query.texts("path");
     let paths = paths.map(|path| params::folder(Some(path)));
-    let paths: Vec<_> = paths
-        .filter_map(Result::transpose)
-        .collect::<Result<_, _>>()?;
+    let paths: Vec<_> = paths.collect::<Result<_, _>>()?;
+    // The root is everything, whatever else is named.
+    let paths: Vec<_> = paths.into_iter().collect::<Option<_>>().unwrap_or_default();
     let dry_run = context.query.flag("dry_run")?;
     let condition = expected(
         conditions::condition(context.headers())?,
