@@ -10,6 +10,7 @@ use siteconf::repo::{Changed, Condition, DeletedId, Error, Missing, ProjectWrite
 use siteconf::store::{Batch, Expect};
 
 use crate::fixture::{Scene, branch, path};
+use crate::imports::{laid, opened};
 use crate::on_every_engine;
 
 on_every_engine!(
@@ -255,6 +256,14 @@ fn names_from_before_with_what_is_not_seen_stay_in_use(scene: &Scene) {
         .rename_branch(&hidden, &branch("main"), &Condition::None)
         .unwrap();
     assert_eq!(scene.files(), ["a=1", "b\u{ad}=2"]);
+    // A mirror takes none from a folder, and removes none that the folder has.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("b\u{ad}"), "3").unwrap();
+    scene
+        .project
+        .import(&branch("main"), &opened(&folder), &laid(true), |_| {})
+        .unwrap();
+    assert_eq!(scene.files(), ["b\u{ad}=2"]);
     let refused = scene
         .project
         .rename_branch(&branch("main"), &hidden, &Condition::None);

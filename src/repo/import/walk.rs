@@ -106,7 +106,10 @@ impl<'a, V: Visitor> Walk<'a, V> {
             let inside = at.strip_prefix(self.source.path()).unwrap_or(&at);
             let flow = match (path_of(inside), &entry.kind) {
                 _ if self.exclude.matches(inside) => self.visitor.exclude(&at),
-                (Err(why), _) => self.visitor.leave_out(&at, None, Skip::Name, &why),
+                (Err(refused), _) => {
+                    let path = refused.path.as_ref();
+                    self.visitor.leave_out(&at, path, Skip::Name, &refused.why)
+                }
                 (Ok(path), EntryKind::LeftOut(skip, why)) => {
                     self.visitor.leave_out(&at, Some(&path), *skip, why)
                 }
@@ -205,10 +208,24 @@ impl<'a, V: Visitor> Walk<'a, V> {
     }
 }
 
-/// A path below the folder as a path of a branch, or why it cannot be one.
-fn path_of(inside: &Path) -> std::result::Result<FilePath, String> {
-    let text = inside.to_str().ok_or("its name is not UTF-8")?;
-    let path = FilePath::parse(text).map_err(|e| e.to_string())?;
-    check_new("path", path.as_str()).map_err(|e| e.to_string())?;
-    Ok(path)
+/// Why a path below the folder is not taken.
+struct RefusedPath {
+    /// The path, where a branch may have it from before it was refused.
+    path: Option<FilePath>,
+    why: String,
+}
+
+/// A path below the folder as a path of a branch.
+fn path_of(inside: &Path) -> std::result::Result<FilePath, RefusedPath> {
+    let no_path = |why| RefusedPath { path: None, why };
+    let text = inside.to_str();
+    let text = text.ok_or_else(|| no_path("its name is not UTF-8".to_owned()))?;
+    let path = FilePath::parse(text).map_err(|e| no_path(e.to_string()))?;
+    match check_new("path", path.as_str()) {
+        Ok(()) => Ok(path),
+        Err(why) => Err(RefusedPath {
+            path: Some(path),
+            why: why.to_string(),
+        }),
+    }
 }
