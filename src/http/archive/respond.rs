@@ -16,8 +16,8 @@ use crate::repo;
 use crate::repo::{Missing, Revision};
 
 /// Sends a revision, or the folder or file of it at `path`, as an archive. All lies in one folder, named
-/// after the project and the commit, so that the bytes follow from the commit id and the modes of the files,
-/// of which a commit id says nothing. The tag is of both.
+/// after the project and the commit, so that the bytes follow from the commit id, the project's name and the modes of
+/// the files, of which a commit id says nothing. The tag is of all three.
 ///
 /// # Errors
 /// [`Error::LargeArchive`], before a byte is sent.
