@@ -2,7 +2,14 @@
 // first shown: import it with `await import("../editor/host.ts")`.
 import { type Diagnostic, forceLinting, linter, setDiagnostics } from "@codemirror/lint";
 import { diff } from "@codemirror/merge";
-import { Compartment, EditorSelection, type EditorState, type Text, Transaction } from "@codemirror/state";
+import {
+  Compartment,
+  EditorSelection,
+  type EditorState,
+  StateEffect,
+  type Text,
+  Transaction,
+} from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { common, reading, type Setting, writing } from "./extensions.ts";
 import { rootOf } from "./root.ts";
@@ -73,6 +80,9 @@ export interface Editor {
   destroy(): void;
 }
 
+/** Asks for another check of the same text. */
+const again = StateEffect.define();
+
 const diagnostic = (mark: Mark, length: number): Diagnostic => ({
   from: Math.min(mark.from, length),
   to: Math.min(mark.to, length),
@@ -110,7 +120,11 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
           if (check) found = { of: state.doc, marks: await check(state.doc.toString()) };
           return marksOf(state);
         },
-        { delay: 400 },
+        {
+          delay: 400,
+          needsRefresh: ({ transactions }) =>
+            transactions.some(({ effects }) => effects.some((one) => one.is(again))),
+        },
       ),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange?.();
@@ -137,7 +151,10 @@ export function openText(host: HTMLElement, setting: TextSetting): Editor {
     over: (before, text) => over(before.toString(), view.state.sliceDoc(), text),
     setEditable: (editable) => view.dispatch({ effects: mode.reconfigure(modeOf(editable)) }),
     setWrap: (wrap) => view.dispatch({ effects: wrapping.reconfigure(wrapOf(wrap)) }),
-    recheck: () => forceLinting(view),
+    recheck: () => {
+      view.dispatch({ effects: again.of(null) });
+      forceLinting(view);
+    },
     show: (marks) => {
       shown = { of: view.state.doc, marks };
       view.dispatch(setDiagnostics(view.state, marksOf(view.state)));

@@ -325,6 +325,17 @@ export default [
     }
   }],
 
+  ["what XML declares is compared with the encoding that is chosen", async (world) => {
+    const repo = await newProject(world.admin, "acme/declared", { "a.xml": '<?xml version="1.0" encoding="UTF-8"?>\n<a/>\n' });
+    const { page } = await world.at(open(repo, "a.xml"));
+    await page.locator(".status").getByText("UTF-8").waitFor();
+    const problem = page.getByRole("button", { name: "1 problem" });
+    await choose(page, "Windows-1251", "last");
+    await problem.waitFor();
+    await choose(page, /^UTF-8$/, "last");
+    await problem.waitFor({ state: "detached" });
+  }],
+
   ["what is no text is shown as what it is, and replaced", async (world) => {
     const repo = await newProject(world.admin, "acme/binary", { "readme.txt": "." });
     const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8BQz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC", "base64");

@@ -52,6 +52,8 @@ export function Code(props: CodeProps) {
   }, [chunk, drawn.edition]);
   useEffect(() => editor.current?.setEditable(editable), [editable]);
   useEffect(() => editor.current?.setWrap(wrap), [wrap]);
+  // By then the check is told of it.
+  useEffect(() => editor.current?.recheck(), [drawn.form.encoding]);
   return (
     <>
       {failed ? <Missing /> : !chunk && <Waiting />}

@@ -200,7 +200,6 @@ export class Reading {
     }
     this.set({ form, trouble: null });
     this.typed();
-    this.work.editor?.recheck();
   }
 
   protected keep(): void {
