@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp};
+use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp, told_of_skew};
 use crate::object::key;
 use crate::object::record::ClockRecord;
 use crate::store::background_writes::BackgroundWrites;
@@ -130,7 +130,8 @@ impl SteadyClock {
         }
     }
 
-    /// Looks at the machine's clock, says in the log when it has jumped, and has the mark written soon.
+    /// Looks at the machine's clock, says in the log when it has jumped, and has the mark written soon, unless the
+    /// store has a clock of its own that is far from it, or not known yet.
     /// Whoever serves calls it every [`TICK_S`] seconds.
     pub fn tick(&self) {
         let look = self.look();
@@ -168,6 +169,12 @@ impl SteadyClock {
             *last = Some(Standing::InStep);
         }
         drop(last);
+        // The mark is that of all who serve the store. A clock that is far from the one they have in common would make
+        // it theirs at their next start.
+        let ahead_ms = self.store.clock_ahead_ms();
+        if ahead_ms.is_none_or(|ahead_ms| told_of_skew(ahead_ms).is_some()) {
+            return;
+        }
         let mut batch = Batch::default();
         let look = self.look();
         let mark = look.at(look.mark);

@@ -450,9 +450,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     }
 
     /// How many milliseconds the clock of this machine is ahead of the one that all who serve the store have in
-    /// common, as far as is known; below 0 it is behind. 0 where there is no such clock.
-    fn clock_ahead_ms(&self) -> i64 {
-        0
+    /// common; below 0 it is behind. `None` before they were compared, and 0 where there is no such clock.
+    fn clock_ahead_ms(&self) -> Option<i64> {
+        Some(0)
     }
 
     /// What memory keeps of it.

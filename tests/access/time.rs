@@ -8,7 +8,9 @@ use siteconf::access::{NewToken, TokenState, Visit};
 use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::secret::{Secret, ServerKey};
 use siteconf::store::memory::MemoryStore;
+use siteconf::store::{Batch, Result, Staging, Store, Version};
 
+use crate::forwarded::forward_reads;
 use crate::{PASSWORD, World};
 
 const DAY_S: u64 = 24 * 3600;
@@ -44,7 +46,9 @@ impl World {
     }
 
     fn counts(&self, token: &Secret) -> bool {
-        self.gate.token(token, None, None).is_ok()
+        let counts = self.gate.token(token, None, None).is_ok();
+        self.projects.background().flush("token/");
+        counts
     }
 
     /// The states of eve's tokens as they are listed.
@@ -61,7 +65,10 @@ impl World {
     }
 
     fn knows(&self, cookie: &Secret) -> bool {
-        self.gate.session(cookie).is_ok()
+        let knows = self.gate.session(cookie).is_ok();
+        // Its last use, or its end, is written soon.
+        self.projects.background().flush("session/");
+        knows
     }
 }
 
@@ -336,4 +343,46 @@ fn a_request_writes_no_time() {
     assert_eq!(version(), before);
     world.tick();
     assert_eq!(version(), before + 1);
+}
+
+/// A store with a clock that all who serve it have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    store: MemoryStore,
+    /// By how much the machine's clock is ahead of it, in milliseconds.
+    ahead_ms: Mutex<Option<i64>>,
+}
+
+impl Store for Shared {
+    forward_reads!();
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn clock_ahead_ms(&self) -> Option<i64> {
+        *self.ahead_ms.lock().unwrap()
+    }
+}
+
+#[test]
+fn a_machine_whose_clock_is_wrong_decides_for_no_other() {
+    let store = Arc::new(Shared::default());
+    let wrong = World::over(store.clone(), ServerKey::generate());
+    wrong.accounts.create("eve", PASSWORD, &[]).unwrap();
+    let mark = |world: &World| {
+        world.tick();
+        world.restarted("2026-10-01").projects.steady_clock().now()
+    };
+    wrong.clock.set(at("2026-11-01T20:00:00Z"));
+    for ahead_ms in [None, Some(20 * 3_600_000), Some(-20 * 3_600_000)] {
+        *store.ahead_ms.lock().unwrap() = ahead_ms;
+        assert_eq!(mark(&wrong), at("2026-10-01"), "{ahead_ms:?}");
+    }
+    let right = wrong.restarted("2026-11-01");
+    assert!(right.knows(&right.log_in()));
+    *store.ahead_ms.lock().unwrap() = Some(-29_000);
+    assert_eq!(mark(&right), at("2026-11-01"));
 }

@@ -284,7 +284,7 @@ impl Gate {
     /// How many milliseconds the clock of this machine is ahead of the database's; below 0 it is behind. 0 for a
     /// store that lies on this machine.
     pub fn clock_ahead_ms(&self) -> i64 {
-        self.projects.store().clock_ahead_ms()
+        self.projects.store().clock_ahead_ms().unwrap_or(0)
     }
 
     /// What memory keeps of objects and of what is computed of them.

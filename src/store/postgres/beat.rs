@@ -145,7 +145,7 @@ impl Beats {
                 "large files: their bucket refuses writes to its keys, which need s3:PutObject there"
             }
             _ => {
-                let skew = told_of_skew(self.skew.ahead_ms())?;
+                let skew = told_of_skew(self.skew.ahead_ms()?)?;
                 return Some(format!(
                     "to be ready: the clock of its machine is {skew}; set both by NTP"
                 ));

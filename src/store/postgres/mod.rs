@@ -457,7 +457,7 @@ impl Store for PostgresStore {
         }
     }
 
-    fn clock_ahead_ms(&self) -> i64 {
+    fn clock_ahead_ms(&self) -> Option<i64> {
         self.skew.ahead_ms()
     }
 }

@@ -1,7 +1,7 @@
 //! How far the clock of this machine is from the database's, which all daemons have in common. Sessions and
 //! tokens end by the clock of the daemon that is asked: where clocks differ, they end at one and count at another.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::base::clock::Timestamp;
 use crate::base::limits::CLOCK_SKEW_TOLD_MS;
@@ -9,8 +9,8 @@ use crate::base::limits::CLOCK_SKEW_TOLD_MS;
 /// What is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Skew {
-    /// How many milliseconds the clock of this machine is ahead, at least.
-    ahead_ms: AtomicI64,
+    /// How many milliseconds the clock of this machine is ahead, at least; `None` before it was compared.
+    ahead_ms: Mutex<Option<i64>>,
 }
 
 impl Skew {
@@ -24,8 +24,8 @@ impl Skew {
         let agreed = told.clamp(before, after);
         // What lies between the readings may be the way.
         let ahead = agreed.ms() - told.ms();
-        let was = self.ahead_ms.swap(ahead, Ordering::Relaxed);
-        let (is_told, was_told) = (is_much(ahead), is_much(was));
+        let was = self.known().replace(ahead);
+        let (is_told, was_told) = (is_much(ahead), was.is_some_and(is_much));
         if is_told && !was_told {
             tracing::warn!(
                 ahead_ms = ahead,
@@ -37,9 +37,14 @@ impl Skew {
         }
     }
 
-    /// How many milliseconds the clock of this machine is ahead, at least; below 0 it is behind.
-    pub(super) fn ahead_ms(&self) -> i64 {
-        self.ahead_ms.load(Ordering::Relaxed)
+    /// How many milliseconds the clock of this machine is ahead, at least; below 0 it is behind. `None` before
+    /// they were compared.
+    pub(super) fn ahead_ms(&self) -> Option<i64> {
+        *self.known()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<i64>> {
+        self.ahead_ms.lock().expect("no panic while held")
     }
 }
 
@@ -64,7 +69,7 @@ mod tests {
             (9_000, 5_000, 1_000, -7_500),
         ] {
             skew.note(at(before), at(told), at(after));
-            assert_eq!(skew.ahead_ms(), ahead, "{before} {told} {after}");
+            assert_eq!(skew.ahead_ms(), Some(ahead), "{before} {told} {after}");
         }
     }
 }

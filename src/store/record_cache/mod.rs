@@ -319,7 +319,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.body_bytes_max()
     }
 
-    fn clock_ahead_ms(&self) -> i64 {
+    fn clock_ahead_ms(&self) -> Option<i64> {
         self.store.clock_ahead_ms()
     }
 
