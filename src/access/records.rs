@@ -76,14 +76,6 @@ impl Records {
         Ok(())
     }
 
-    /// Writes what no request should fail for, such as when something was last used.
-    pub(super) fn commit_if_possible(&self, mut batch: Batch, what: &'static str) {
-        batch.is_upkeep = true;
-        if let Err(error) = self.store.commit(batch) {
-            tracing::debug!(%error, "{what} was not written");
-        }
-    }
-
     /// Repeats an attempt whose commit found that a record had changed since it was read.
     ///
     /// # Errors

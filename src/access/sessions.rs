@@ -19,6 +19,7 @@ use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Projects, SteadyClock, TICK_S};
 use crate::store::Versioned;
+use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect};
 
 /// Longest time, in seconds, by which the record of a session's last use may be behind.
@@ -77,6 +78,7 @@ pub(super) struct Sessions {
     records: Records,
     accounts: Accounts,
     clock: Arc<SteadyClock>,
+    background: Arc<BackgroundWrites>,
     lifetimes: SessionLifetimes,
     /// Most of one account.
     pub(super) most: u64,
@@ -88,6 +90,7 @@ impl Sessions {
             records: Records::new(projects),
             accounts: Accounts::new(projects),
             clock: Arc::clone(projects.steady_clock()),
+            background: Arc::clone(projects.background()),
             lifetimes,
             most: SESSIONS_PER_ACCOUNT_MAX,
         }
@@ -168,6 +171,7 @@ impl Sessions {
 
     /// The sessions of an account that count, the last used first.
     pub(super) fn of_account(&self, account: &Account) -> Result<Vec<Arc<Session>>> {
+        self.background.flush(keys::SESSIONS);
         let now = self.clock.now();
         let mut sessions = Vec::new();
         for listed in sessions_of(&self.records, account.number)? {
@@ -274,8 +278,7 @@ impl Sessions {
                 if !is_open || has_passed(self.clock.believed()) {
                     let mut batch = Batch::with_reserve();
                     forget(session.account, session.digest, &mut batch);
-                    self.records
-                        .commit_if_possible(batch, "the end of a session");
+                    self.background.put(keys::session(session.digest), batch);
                 }
                 Err(Error::Unauthenticated(Refusal {
                     account: ended.map(|account| account.name.clone()),
@@ -311,7 +314,7 @@ impl Sessions {
         })
     }
 
-    /// Records the use, expecting the version read: a logout meanwhile must not be undone.
+    /// Has the use recorded soon, expecting the version read: a logout meanwhile must not be undone.
     fn touch(&self, kept: &Versioned<Session>, now: Timestamp) {
         if kept.value.last_seen.plus_s(self.lifetimes.touch_after_s()) > now {
             return;
@@ -322,8 +325,7 @@ impl Sessions {
         };
         let mut batch = Batch::default();
         batch.write(keys::session(session.digest), kept.expect(), &session);
-        self.records
-            .commit_if_possible(batch, "the last use of a session");
+        self.background.put(keys::session(session.digest), batch);
     }
 
     fn kept(&self, digest: Sha256) -> Result<Option<Versioned<Session>>> {
@@ -356,6 +358,7 @@ mod tests {
         sessions.close(&secret, None).unwrap();
         clock.advance_s(120);
         sessions.touch(&read, clock.now());
+        sessions.background.flush(keys::SESSIONS);
         assert!(sessions.account(&secret).is_err());
     }
 

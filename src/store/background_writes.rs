@@ -13,6 +13,8 @@ use crate::base::threads::joined::Joined;
 
 /// How long changes are gathered before they share a commit.
 const GATHER: Duration = Duration::from_millis(200);
+/// How long somebody waits for what is committed.
+const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// Commits small batches in the background, those of a fifth of a second together. Dropped, it commits
 /// what waits.
@@ -88,8 +90,9 @@ impl BackgroundWrites {
         self.shared.lost.swap(0, Ordering::Relaxed)
     }
 
-    /// Waits until what was put before under names with this prefix is committed or refused. Costs
-    /// nothing when nothing of the kind waits.
+    /// Waits until what was put before under names with this prefix is committed or refused, a second at most:
+    /// a store that hangs holds up nobody for what is of little interest. Costs nothing when nothing of the kind
+    /// waits.
     pub fn flush(&self, prefix: &str) {
         let mut state = self.shared.state();
         let first = state.waiting.range(prefix.to_owned()..).next();
@@ -101,7 +104,8 @@ impl BackgroundWrites {
         state.hurry |= waits;
         self.shared.changed.notify_all();
         let until = |state: &mut State| state.done < wanted;
-        may_block(|| drop(self.shared.changed.wait_while(state, until)));
+        let changed = &self.shared.changed;
+        may_block(|| drop(changed.wait_timeout_while(state, FLUSH_MAX, until)));
     }
 }
 

@@ -15,7 +15,10 @@ impl World {
     }
 
     fn is_in(&self, cookie: &Secret) -> bool {
-        match self.gate.session(cookie) {
+        let found = self.gate.session(cookie);
+        // Its last use, or its end, is written soon.
+        self.projects.background().flush("session/");
+        match found {
             Ok(_) => true,
             Err(refused) => {
                 assert_eq!(refused.to_string(), "no valid credential was shown");

@@ -135,8 +135,8 @@ impl Tokens {
                 found_expired: true,
                 ..Token::clone(&kept.value)
             };
-            self.records
-                .commit_if_possible(change_of(kept, &token), "the expiry of a token");
+            let key = keys::token(token.account, token.number);
+            self.background.put(key, change_of(kept, &token));
         }
     }
 }

@@ -3,6 +3,9 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+use time::OffsetDateTime;
+
 use super::Fleet;
 use crate::harness::server::Database;
 use crate::harness::{Answer, Daemon, Place, Project, READ, own_folder, soon};
@@ -188,6 +191,12 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
     let reader = daemon.reader(&project);
     reader.get(&project.raw("a.xml")).expect_status(200);
     let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
+    let ends = OffsetDateTime::now_utc() + Duration::from_secs(8);
+    let ends = u64::try_from(ends.unix_timestamp_nanos() / 1_000_000).unwrap();
+    let token = json!({ "name": "short", "repos": ["*"], "expires_at": ends });
+    let token = project.user.issue(&token);
+    let expiring = daemon.token(token["tokenString"].as_str().unwrap());
+    expiring.get(&project.raw("a.xml")).expect_status(200);
     while_locked(database, "record", || {
         // With the second goes the time at which the token was used.
         for _ in 0..2 {
@@ -201,6 +210,13 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
         let began = Instant::now();
         reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
         assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
+        // That it has expired is noted, which nobody waits for.
+        soon(|| {
+            let began = Instant::now();
+            let answer = expiring.get(&project.raw("a.xml"));
+            assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
+            answer.status == 401
+        });
     });
     save().expect_status(200);
     // Another one within the minute is told, too.
