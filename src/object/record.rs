@@ -38,7 +38,7 @@ pub struct RuleRecord {
     /// Patterns of paths.
     pub patterns: Vec<String>,
     /// What files of these paths must pass.
-    pub check: CheckRecord,
+    pub check: Check,
     /// The path of the JSON Schema, where that is the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
@@ -47,15 +47,26 @@ pub struct RuleRecord {
 /// What a file must pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CheckRecord {
+pub enum Check {
     /// It is JSON.
     Json,
     /// It is well-formed XML.
     Xml,
     /// It is YAML.
     Yaml,
-    /// A JSON Schema allows it.
+    /// It is JSON or, by its name, YAML, and a schema that lies in the project allows it.
     Schema,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "json",
+            Self::Xml => "xml",
+            Self::Yaml => "yaml",
+            Self::Schema => "schema",
+        })
+    }
 }
 
 /// Which snapshots of a branch stay when it is pruned: those that one of the two keeps, and the newest. A

@@ -62,12 +62,12 @@ pub use steady_clock::{SteadyClock, TICK_S};
 pub use tallies::Saves;
 pub use upload::chunks::Chunks;
 pub use upload::{NewFile, Upload};
-pub use validation::{Broken, BrokenPage, Check, Place, Rule};
+pub use validation::{Broken, BrokenPage, Place, Rule};
 pub use writer::{Applied, Permit, ProjectWriter, RolledBack, Saved};
 
 pub use crate::manifest::diff::ChangeCounts;
 pub use crate::object::node::Totals;
-pub use crate::object::record::{Operation, Retention};
+pub use crate::object::record::{Check, Operation, Retention};
 pub use crate::store::buffer::Block;
 pub use crate::store::collection::{Amount, Space};
 pub use crate::store::{Body, Changed, ExternalSigns, LargeBody, StoreError, Watch};

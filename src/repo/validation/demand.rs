@@ -4,13 +4,14 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use super::rules::{Check, Rules};
+use super::rules::Rules;
 use super::text::Place;
 use crate::base::id::{BlobId, NodeId};
 use crate::manifest::diff::each;
 use crate::manifest::lookup::Found;
 use crate::manifest::{NodeSource, lookup};
 use crate::object::node::FileEntry;
+use crate::object::record::Check;
 use crate::repo::Result;
 use crate::store;
 

@@ -24,6 +24,6 @@ mod yaml;
 
 pub use demand::Broken;
 pub use listing::BrokenPage;
-pub use rules::{Check, Rule};
+pub use rules::Rule;
 pub use text::Place;
 pub(super) use text::declared_text;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::file_path::FilePath;
 use crate::base::limits::{RULE_PATTERN_BYTES_MAX, RULE_PATTERNS_MAX, RULES_MAX};
-use crate::object::record::{CheckRecord, RuleRecord};
+use crate::object::record::{Check, RuleRecord};
 use crate::repo::{Error, Result};
 
 /// A rule as it is written: every file that one of the patterns is of must pass the check.
@@ -25,31 +25,6 @@ pub struct Rule {
     /// The path of the JSON Schema, where that is the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-}
-
-/// What a file must pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Check {
-    /// It is JSON.
-    Json,
-    /// It is well-formed XML.
-    Xml,
-    /// It is YAML.
-    Yaml,
-    /// It is JSON or, by its name, YAML, and a schema that lies in the project allows it.
-    Schema,
-}
-
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Json => "json",
-            Self::Xml => "xml",
-            Self::Yaml => "yaml",
-            Self::Schema => "schema",
-        })
-    }
 }
 
 /// Rules that were read, ready to be used.
@@ -190,12 +165,7 @@ impl From<&Rule> for RuleRecord {
     fn from(rule: &Rule) -> Self {
         Self {
             patterns: rule.patterns.clone(),
-            check: match rule.check {
-                Check::Json => CheckRecord::Json,
-                Check::Xml => CheckRecord::Xml,
-                Check::Yaml => CheckRecord::Yaml,
-                Check::Schema => CheckRecord::Schema,
-            },
+            check: rule.check,
             schema: rule.schema.clone(),
         }
     }
@@ -205,12 +175,7 @@ impl From<&RuleRecord> for Rule {
     fn from(record: &RuleRecord) -> Self {
         Self {
             patterns: record.patterns.clone(),
-            check: match record.check {
-                CheckRecord::Json => Check::Json,
-                CheckRecord::Xml => Check::Xml,
-                CheckRecord::Yaml => Check::Yaml,
-                CheckRecord::Schema => Check::Schema,
-            },
+            check: record.check,
             schema: record.schema.clone(),
         }
     }
