@@ -235,7 +235,7 @@ pub type PinName = [u8; 16];
 impl Pin for () {}
 
 /// The lane in which one daemon after the other changes something, until it is dropped.
-pub trait Lane: Send + fmt::Debug {}
+pub type Lane = Box<dyn fmt::Debug + Send>;
 
 /// An object's row, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,12 +402,12 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Waits for a turn at what is under this key, for which the caller has lost races against other daemons. It only
     /// puts them in order. `None` where there are none, or no turn comes within 2 s.
-    fn lane(&self, _key: &str) -> Option<Box<dyn Lane>> {
+    fn lane(&self, _key: &str) -> Option<Lane> {
         None
     }
 
     /// The same, but `None` at once unless another daemon has written what is under this key a moment ago.
-    fn lane_if_shared(&self, _key: &str) -> Option<Box<dyn Lane>> {
+    fn lane_if_shared(&self, _key: &str) -> Option<Lane> {
         None
     }
 

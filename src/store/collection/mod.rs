@@ -152,7 +152,24 @@ pub trait Collection {
         marks: &Self::Marks,
         kept: impl FnMut(Need, u64),
         progress: impl FnMut(Amount) -> ControlFlow<()>,
-    ) -> Swept;
+    ) -> Swept {
+        let mut swept = Swept::default();
+        match self.sweep_rows(marks, kept, progress, &mut swept) {
+            Ok(flow) => swept.stopped = flow.is_break(),
+            Err(error) => swept.failed = Some(error),
+        }
+        swept
+    }
+
+    /// As [`Collection::sweep`], and counts in `swept` as it goes, so that it tells also what was removed before a
+    /// failure. Breaks where `progress` has ended it.
+    fn sweep_rows(
+        &self,
+        marks: &Self::Marks,
+        kept: impl FnMut(Need, u64),
+        progress: impl FnMut(Amount) -> ControlFlow<()>,
+        swept: &mut Swept,
+    ) -> Result<ControlFlow<()>>;
 
     /// Commits a batch as a part of the collection, at its pace, to a store over this one.
     ///

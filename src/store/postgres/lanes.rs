@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::link::{Link, Session};
 use super::server::Server;
-use crate::store;
 
 /// How long is waited for a turn; then one goes on without.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(2);
@@ -98,8 +97,6 @@ impl Lane {
         }
     }
 }
-
-impl store::Lane for Lane {}
 
 impl Drop for Lane {
     fn drop(&mut self) {

@@ -391,7 +391,7 @@ impl Store for PostgresStore {
         may_block(|| std::thread::sleep(changes::SETTLED_AFTER));
     }
 
-    fn lane(&self, key: &str) -> Option<Box<dyn Lane>> {
+    fn lane(&self, key: &str) -> Option<Lane> {
         self.changes.require().ok()?;
         let (lanes, key) = (Arc::clone(&self.lanes), key.to_owned());
         let lane = wait(
@@ -401,7 +401,7 @@ impl Store for PostgresStore {
         Some(Box::new(lane.ok()??))
     }
 
-    fn lane_if_shared(&self, key: &str) -> Option<Box<dyn Lane>> {
+    fn lane_if_shared(&self, key: &str) -> Option<Lane> {
         let is_shared = self.changes.are_of_others(key);
         is_shared.then(|| self.lane(key)).flatten()
     }

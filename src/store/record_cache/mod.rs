@@ -279,11 +279,11 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         self.store.settle();
     }
 
-    fn lane(&self, key: &str) -> Option<Box<dyn Lane>> {
+    fn lane(&self, key: &str) -> Option<Lane> {
         self.store.lane(key)
     }
 
-    fn lane_if_shared(&self, key: &str) -> Option<Box<dyn Lane>> {
+    fn lane_if_shared(&self, key: &str) -> Option<Lane> {
         self.store.lane_if_shared(key)
     }
 

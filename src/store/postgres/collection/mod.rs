@@ -271,6 +271,24 @@ impl Collectable for PostgresStore {
 }
 
 impl PostgresCollection<'_> {
+    /// Removes those of some objects that nobody has touched, in one transaction.
+    fn remove(&self, ids: Vec<Vec<u8>>, removed: &mut Amount) -> Result<()> {
+        let rows = self.pace.step(self.store, || {
+            let some: Statement<3> = [Box::new(ids), Box::new(self.spared), Box::new(self.raised)];
+            self.store.call(&self.link, SWEEP, some)
+        })?;
+        let row = rows.first().ok_or(StoreError::Unavailable)?;
+        let [objects, bytes, places] = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
+        removed.objects += unsigned(objects);
+        removed.bytes = removed.bytes.saturating_add(unsigned(bytes));
+        self.places.set(self.places.get() + unsigned(places));
+        Ok(())
+    }
+}
+
+impl Collection for PostgresCollection<'_> {
+    type Marks = Marks;
+
     fn sweep_rows(
         &self,
         marks: &Marks,
@@ -309,38 +327,6 @@ impl PostgresCollection<'_> {
         }
         swept.lost = (marks.0.len() as u64).saturating_sub(met);
         Ok(ControlFlow::Continue(()))
-    }
-
-    /// Removes those of some objects that nobody has touched, in one transaction.
-    fn remove(&self, ids: Vec<Vec<u8>>, removed: &mut Amount) -> Result<()> {
-        let rows = self.pace.step(self.store, || {
-            let some: Statement<3> = [Box::new(ids), Box::new(self.spared), Box::new(self.raised)];
-            self.store.call(&self.link, SWEEP, some)
-        })?;
-        let row = rows.first().ok_or(StoreError::Unavailable)?;
-        let [objects, bytes, places] = [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
-        removed.objects += unsigned(objects);
-        removed.bytes = removed.bytes.saturating_add(unsigned(bytes));
-        self.places.set(self.places.get() + unsigned(places));
-        Ok(())
-    }
-}
-
-impl Collection for PostgresCollection<'_> {
-    type Marks = Marks;
-
-    fn sweep(
-        &self,
-        marks: &Marks,
-        kept: impl FnMut(Need, u64),
-        progress: impl FnMut(Amount) -> ControlFlow<()>,
-    ) -> Swept {
-        let mut swept = Swept::default();
-        match self.sweep_rows(marks, kept, progress, &mut swept) {
-            Ok(flow) => swept.stopped = flow.is_break(),
-            Err(error) => swept.failed = Some(error),
-        }
-        swept
     }
 
     fn commit(&self, over: &dyn Store, batch: Batch) -> Result<()> {

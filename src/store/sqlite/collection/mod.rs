@@ -262,36 +262,6 @@ impl Collection<'_> {
         }
     }
 
-    fn sweep_rows(
-        &self,
-        marks: &Marks,
-        mut kept: impl FnMut(Need, u64),
-        mut progress: impl FnMut(Amount) -> ControlFlow<()>,
-        swept: &mut Swept,
-    ) -> Result<ControlFlow<()>> {
-        let mut waiting = Vec::new();
-        let mut after = 0;
-        while let Some(page) = self.page(after)? {
-            after = page.iter().map(|it| it.row).max().unwrap_or(after);
-            for it in page {
-                match marks.need(it.row) {
-                    Some(need) => kept(need, it.bytes),
-                    None => waiting.push(it),
-                }
-            }
-            while waiting.len() >= self.pace.size() {
-                self.remove_some(&mut waiting, swept)?;
-                if progress(swept.removed).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        while !waiting.is_empty() {
-            self.remove_some(&mut waiting, swept)?;
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
     /// The rows of the collection behind this one, `None` where there are no more.
     fn page(&self, after: i64) -> Result<Option<Vec<Candidate>>> {
         let page = self.store.read(|db| {
@@ -346,18 +316,34 @@ impl Collection<'_> {
 impl collection::Collection for Collection<'_> {
     type Marks = Marks;
 
-    fn sweep(
+    fn sweep_rows(
         &self,
         marks: &Marks,
-        kept: impl FnMut(Need, u64),
-        progress: impl FnMut(Amount) -> ControlFlow<()>,
-    ) -> Swept {
-        let mut swept = Swept::default();
-        match self.sweep_rows(marks, kept, progress, &mut swept) {
-            Ok(flow) => swept.stopped = flow.is_break(),
-            Err(error) => swept.failed = Some(error),
+        mut kept: impl FnMut(Need, u64),
+        mut progress: impl FnMut(Amount) -> ControlFlow<()>,
+        swept: &mut Swept,
+    ) -> Result<ControlFlow<()>> {
+        let mut waiting = Vec::new();
+        let mut after = 0;
+        while let Some(page) = self.page(after)? {
+            after = page.iter().map(|it| it.row).max().unwrap_or(after);
+            for it in page {
+                match marks.need(it.row) {
+                    Some(need) => kept(need, it.bytes),
+                    None => waiting.push(it),
+                }
+            }
+            while waiting.len() >= self.pace.size() {
+                self.remove_some(&mut waiting, swept)?;
+                if progress(swept.removed).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
         }
-        swept
+        while !waiting.is_empty() {
+            self.remove_some(&mut waiting, swept)?;
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn commit(&self, over: &dyn Store, batch: Batch) -> Result<()> {

@@ -13,10 +13,13 @@ use super::manifest::Manifest;
 use super::part::Part;
 
 /// A place for the files of a backup. Dropped before [`Place::finish`] has returned, it leaves the last
-/// whole backup, if there was one, and nothing else.
+/// whole backup, if there was one, and nothing else. The defaults are those of a stream, which gives nothing
+/// back.
 pub(super) trait Place: fmt::Debug {
     /// What of the last whole backup lies there in its length.
-    fn last(&self) -> Option<&Manifest>;
+    fn last(&self) -> Option<&Manifest> {
+        None
+    }
 
     /// A folder for what must wait before it is put.
     fn scratch(&self) -> &Path;
@@ -25,16 +28,24 @@ pub(super) trait Place: fmt::Debug {
     fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()>;
 
     /// True if a file can be taken back after it was put.
-    fn takes_back(&self) -> bool;
+    fn takes_back(&self) -> bool {
+        false
+    }
 
     /// Removes a file that was put.
-    fn take_back(&mut self, part: &Part) -> Result<()>;
+    fn take_back(&mut self, _part: &Part) -> Result<()> {
+        Ok(())
+    }
 
     /// A file of the last backup, `None` if it is not sound.
-    fn read(&self, part: &Part) -> Option<Vec<u8>>;
+    fn read(&self, _part: &Part) -> Option<Vec<u8>> {
+        None
+    }
 
     /// A file of `secrets/` of the last backup, `None` if there is none that is sound.
-    fn last_secret(&self, name: &str) -> Option<Vec<u8>>;
+    fn last_secret(&self, _name: &str) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Makes what was put, with the files of the last backup that the manifest names, the backup.
     ///

@@ -68,32 +68,12 @@ impl<W: Write> StreamPlace<W> {
 }
 
 impl<W: Write> Place for StreamPlace<W> {
-    fn last(&self) -> Option<&Manifest> {
-        None
-    }
-
     fn scratch(&self) -> &Path {
         &self.scratch
     }
 
     fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
         self.append(&part.to_string(), bytes, body)
-    }
-
-    fn takes_back(&self) -> bool {
-        false
-    }
-
-    fn take_back(&mut self, _part: &Part) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&self, _part: &Part) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn last_secret(&self, _name: &str) -> Option<Vec<u8>> {
-        None
     }
 
     fn finish(&mut self, manifest: &Manifest) -> Result<()> {
@@ -160,28 +140,12 @@ impl FilePlace {
 }
 
 impl Place for FilePlace {
-    fn last(&self) -> Option<&Manifest> {
-        None
-    }
-
     fn scratch(&self) -> &Path {
         self.stream.scratch()
     }
 
     fn put(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
         self.stream.put(part, bytes, body)
-    }
-
-    fn takes_back(&self) -> bool {
-        false
-    }
-
-    fn take_back(&mut self, _part: &Part) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&self, _part: &Part) -> Option<Vec<u8>> {
-        None
     }
 
     fn last_secret(&self, name: &str) -> Option<Vec<u8>> {
