@@ -63,7 +63,7 @@ pub use tallies::Saves;
 pub use upload::chunks::Chunks;
 pub use upload::{NewFile, Upload};
 pub use validation::{Broken, BrokenPage, Place, Rule};
-pub use writer::{Applied, Permit, ProjectWriter, RolledBack, Saved};
+pub use writer::{Applied, Permit, ProjectWriter, Saved};
 
 pub use crate::manifest::diff::ChangeCounts;
 pub use crate::object::node::Totals;

@@ -10,7 +10,6 @@ use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
 use super::resolve::AbsentIds;
 use super::save::queue::SaveQueue;
-use super::save::{Job, Outcome};
 use super::steady_clock::SteadyClock;
 use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
@@ -53,7 +52,7 @@ pub(super) struct Shared {
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
-    pub(super) saves: SaveQueue<Job, Outcome>,
+    pub(super) saves: SaveQueue,
     hash_slots: HashSlots,
     pub(super) save_counts: Saves,
     pub(super) validation: Validation,

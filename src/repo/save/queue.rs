@@ -7,47 +7,44 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard};
 
+use super::{Job, Outcome};
 use crate::base::limits::SAVES_PER_COMMIT_MAX;
 use crate::repo::{Error, Result};
 use crate::store::StoreError;
 
 /// The queues of all branches, by number. A branch has one while it has a leader.
-#[derive(Debug)]
-pub(in crate::repo) struct SaveQueue<J, O> {
-    waiting: Mutex<HashMap<u64, VecDeque<Waiter<J, O>>>>,
+#[derive(Debug, Default)]
+pub(in crate::repo) struct SaveQueue {
+    waiting: Mutex<HashMap<u64, VecDeque<Waiter>>>,
 }
 
 #[derive(Debug)]
-struct Waiter<J, O> {
-    job: J,
-    role: SyncSender<Role<J, O>>,
+struct Waiter {
+    job: Job,
+    role: SyncSender<Role>,
 }
 
 /// What a caller has become.
-enum Role<J, O> {
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is moved to the caller that becomes it, and kept nowhere"
+)]
+enum Role {
     /// A leader has done its job.
-    Follower(Result<O>),
+    Follower(Result<Outcome>),
     /// It leads, beginning with its own job.
-    Leader(J),
+    Leader(Job),
 }
 
-impl<J, O> Default for SaveQueue<J, O> {
-    fn default() -> Self {
-        Self {
-            waiting: Mutex::default(),
-        }
-    }
-}
-
-impl<J, O> SaveQueue<J, O> {
+impl SaveQueue {
     /// Does a job on a branch, together with others that wait. `run` gets jobs in the order in which
     /// they came and returns as many outcomes.
     pub(in crate::repo) fn submit(
         &self,
         branch: u64,
-        job: J,
-        run: impl FnOnce(Vec<J>) -> Vec<Result<O>>,
-    ) -> Result<O> {
+        job: Job,
+        run: impl FnOnce(Vec<Job>) -> Vec<Result<Outcome>>,
+    ) -> Result<Outcome> {
         match self.join(branch, job)? {
             Role::Follower(outcome) => outcome,
             Role::Leader(job) => self.lead(branch, job, run),
@@ -55,7 +52,7 @@ impl<J, O> SaveQueue<J, O> {
     }
 
     /// Joins the queue: leads at once if the branch has no leader, else waits for a role.
-    fn join(&self, branch: u64, job: J) -> Result<Role<J, O>> {
+    fn join(&self, branch: u64, job: Job) -> Result<Role> {
         let (role, assigned) = sync_channel(1);
         match self.waiting().entry(branch) {
             Entry::Vacant(queue) => {
@@ -68,7 +65,12 @@ impl<J, O> SaveQueue<J, O> {
         assigned.recv().map_err(|_| stopped())
     }
 
-    fn lead(&self, branch: u64, own: J, run: impl FnOnce(Vec<J>) -> Vec<Result<O>>) -> Result<O> {
+    fn lead(
+        &self,
+        branch: u64,
+        own: Job,
+        run: impl FnOnce(Vec<Job>) -> Vec<Result<Outcome>>,
+    ) -> Result<Outcome> {
         let _guard = LeaderGuard {
             queue: self,
             branch,
@@ -105,18 +107,18 @@ impl<J, O> SaveQueue<J, O> {
         queues.remove(&branch);
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, VecDeque<Waiter<J, O>>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, VecDeque<Waiter>>> {
         self.waiting.lock().expect("no panic while held")
     }
 }
 
 /// Hands the lead over when it is dropped, by a panic too.
-struct LeaderGuard<'a, J, O> {
-    queue: &'a SaveQueue<J, O>,
+struct LeaderGuard<'a> {
+    queue: &'a SaveQueue,
     branch: u64,
 }
 
-impl<J, O> Drop for LeaderGuard<'_, J, O> {
+impl Drop for LeaderGuard<'_> {
     fn drop(&mut self) {
         self.queue.hand_over(self.branch);
     }

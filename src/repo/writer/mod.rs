@@ -64,23 +64,10 @@ pub struct Saved {
     pub revision: Revision,
 }
 
-/// A deletion, batch or import that was made.
+/// A deletion, batch, rollback or import that was made.
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The snapshot taken just before.
-    pub snapshot: SnapshotVersion,
-    /// True if the new state is the old one.
-    pub unchanged: bool,
-    /// The new state.
-    pub revision: Revision,
-}
-
-/// A rollback that was made.
-#[derive(Clone, Debug)]
-pub struct RolledBack {
-    /// What was restored.
-    pub restored: SnapshotVersion,
-    /// The pre-rollback snapshot.
     pub snapshot: SnapshotVersion,
     /// True if the new state is the old one.
     pub unchanged: bool,
@@ -253,18 +240,12 @@ impl ProjectWriter {
         to: SnapshotVersion,
         paths: &[FilePath],
         condition: &Condition,
-    ) -> Result<RolledBack> {
+    ) -> Result<Applied> {
         let change = Change::Rollback {
             to,
             paths: paths.to_vec(),
         };
-        let done = self.submit_required(branch, change, condition)?;
-        Ok(RolledBack {
-            restored: to,
-            snapshot: done.snapshot,
-            unchanged: done.unchanged,
-            revision: done.revision,
-        })
+        self.submit_required(branch, change, condition)
     }
 
     /// As [`ProjectWriter::submit`], while the condition holds of the branch.

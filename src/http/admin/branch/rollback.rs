@@ -61,7 +61,7 @@ pub(super) fn restore(
     let done = project.rollback(&name, to, &paths, &condition)?;
     let digest = digest_after_change(&done.revision);
     let shown = RolledBackJson {
-        restored: done.restored,
+        restored: to,
         snapshot: done.snapshot,
         state: StateJson::new(digest.as_ref(), done.unchanged),
     };
