@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
+use serde::Serialize;
+
 use super::codec::{DecodeError, Reader};
 use crate::base::id::{BlobId, GitId, Md5, NodeId};
 use crate::base::limits::SEGMENT_BYTES_MAX;
@@ -74,7 +76,7 @@ impl PartialOrd for Key {
 }
 
 /// What lies below a place: files, directories and the bytes of all files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Files, at any depth.
     pub files: u64,

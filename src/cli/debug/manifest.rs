@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::report;
-use super::shown::TotalsShown;
+use super::shown::totals_text;
 use crate::base::digest::byte_count;
 use crate::base::id::{Kind, ManifestId, NodeId};
 use crate::cli::open_store::OpenStore;
@@ -12,14 +12,14 @@ use crate::cli::output::visible;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::unreadable;
 use crate::manifest::{NodeSource, Nodes};
-use crate::object::node::{Node, Value};
+use crate::object::node::{Node, Totals, Value};
 use crate::repo::Revision;
 
 /// A tree as JSON: its nodes in the order in which a walk meets them.
 #[derive(Serialize)]
 struct Shown {
     manifest: ManifestId,
-    totals: TotalsShown,
+    totals: Totals,
     nodes: Vec<Place>,
 }
 
@@ -72,12 +72,12 @@ pub(super) fn run(
         })?;
         let shown = Shown {
             manifest: id,
-            totals: manifest.totals.into(),
+            totals: manifest.totals,
             nodes: places,
         };
         output::write_json(streams.out, &shown)?;
     } else {
-        let totals = TotalsShown::from(manifest.totals).text();
+        let totals = totals_text(manifest.totals);
         writeln!(streams.out, "manifest {id}: {totals}")?;
         each_node(nodes, manifest.root, &mut findings, &mut |place, label| {
             let indent = 2 * place.depth;

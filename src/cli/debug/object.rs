@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::report;
-use super::shown::{Says, fault_of, read};
+use super::shown::{Says, fault_of, read, totals_text};
 use crate::base::digest::BodyHasher;
 use crate::base::id::{ObjectId, is_lower_hex};
 use crate::cli::open_store::OpenStore;
@@ -161,7 +161,7 @@ fn show(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
             Ok(())
         }
         Says::Manifest { root, totals } => {
-            writeln!(out, "root      {root}\ntotals    {}", totals.text())
+            writeln!(out, "root      {root}\ntotals    {}", totals_text(*totals))
         }
         Says::Node { level, items } => {
             writeln!(out, "level     {level}\nitems     {}", items.len())?;

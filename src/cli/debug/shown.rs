@@ -25,7 +25,7 @@ pub(super) enum Says {
     },
     Manifest {
         root: NodeId,
-        totals: TotalsShown,
+        totals: Totals,
     },
     Node {
         level: u8,
@@ -48,36 +48,13 @@ pub(super) enum ValueShown {
     File(File),
     Directory {
         node: NodeId,
-        totals: TotalsShown,
+        totals: Totals,
     },
     Subtree {
         node: NodeId,
         entries: u64,
-        totals: TotalsShown,
+        totals: Totals,
     },
-}
-
-/// What is below a node.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct TotalsShown {
-    files: u64,
-    directories: u64,
-    bytes: u64,
-}
-
-impl From<Totals> for TotalsShown {
-    fn from(totals: Totals) -> Self {
-        let Totals {
-            files,
-            directories,
-            bytes,
-        } = totals;
-        Self {
-            files,
-            directories,
-            bytes,
-        }
-    }
 }
 
 impl From<&Item> for ItemShown {
@@ -86,12 +63,12 @@ impl From<&Item> for ItemShown {
             Value::File(file) => ValueShown::File(file.into()),
             Value::Directory(below) => ValueShown::Directory {
                 node: below.root,
-                totals: below.totals.into(),
+                totals: below.totals,
             },
             Value::Subtree(below) => ValueShown::Subtree {
                 node: below.node,
                 entries: below.counts.entries,
-                totals: below.counts.totals.into(),
+                totals: below.counts.totals,
             },
         };
         Self {
@@ -107,26 +84,28 @@ impl ItemShown {
         match &self.value {
             ValueShown::File(file) => format!("  {name}  {}", file.whole_text()),
             ValueShown::Directory { node, totals } => {
-                format!("  {name}/  directory {} node {node}", totals.text())
+                format!("  {name}/  directory {} node {node}", totals_text(*totals))
             }
             ValueShown::Subtree {
                 node,
                 entries,
                 totals,
-            } => format!("  …{name}  {entries} entries {} node {node}", totals.text()),
+            } => format!(
+                "  …{name}  {entries} entries {} node {node}",
+                totals_text(*totals)
+            ),
         }
     }
 }
 
-impl TotalsShown {
-    pub(super) fn text(self) -> String {
-        let Self {
-            files,
-            directories,
-            bytes,
-        } = self;
-        format!("{files} files, {directories} directories, {bytes} bytes")
-    }
+/// What is below a node, for a person.
+pub(super) fn totals_text(below: Totals) -> String {
+    let Totals {
+        files,
+        directories,
+        bytes,
+    } = below;
+    format!("{files} files, {directories} directories, {bytes} bytes")
 }
 
 /// What an object says, as far as it can be read, and what is wrong with it.
@@ -141,7 +120,7 @@ pub(super) fn read(id: ObjectId, stored: &StoredObject) -> store::Result<(Says, 
     let says = if stored.kind == Kind::Manifest {
         Manifest::decode(bytes).map(|manifest| Says::Manifest {
             root: manifest.root,
-            totals: manifest.totals.into(),
+            totals: manifest.totals,
         })
     } else {
         Node::decode(bytes).map(|node| Says::Node {

@@ -15,8 +15,9 @@ use crate::base::limits::{
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::progress::Progress;
-use crate::cli::upkeep::collect::{Counted, said};
+use crate::cli::upkeep::collect::said;
 use crate::cli::{Outcome, Result, Streams};
+use crate::repo::Amount;
 
 /// The counts.
 #[derive(Debug, Default, Serialize)]
@@ -34,9 +35,9 @@ struct Stats {
     stored_bytes: u64,
     /// Those of them that heads need, that only older states need, and that nothing needs; `None` where
     /// damage keeps that from being known.
-    live: Option<Counted>,
-    old: Option<Counted>,
-    unreachable: Option<Counted>,
+    live: Option<Amount>,
+    old: Option<Amount>,
+    unreachable: Option<Amount>,
     /// Bytes of all files of all heads.
     head_bytes: u64,
     /// Bytes of all files of all heads and snapshots, as if each were a copy, with those that are deleted.
@@ -145,9 +146,9 @@ fn count(opened: &OpenStore, streams: &mut Streams<'_>) -> Result<(Stats, Vec<St
     stats.tree = measure.shape;
     match opened.weigh(|step| progress.say(|| said(step))) {
         Ok(weights) => {
-            stats.live = Some(weights.live.into());
-            stats.old = Some(weights.old.into());
-            stats.unreachable = Some(weights.unreachable.into());
+            stats.live = Some(weights.live);
+            stats.old = Some(weights.old);
+            stats.unreachable = Some(weights.unreachable);
         }
         Err(error) => measure
             .findings
@@ -189,7 +190,7 @@ fn show(stats: &Stats, streams: &mut Streams<'_>) -> Result<()> {
         ("old", stats.old),
         ("unreached", stats.unreachable),
     ] {
-        if let Some(Counted { objects, bytes }) = counted {
+        if let Some(Amount { objects, bytes }) = counted {
             writeln!(out, "{name:<9} {objects:>12} objects {bytes:>18} bytes")?;
         }
     }

@@ -20,7 +20,7 @@ use crate::repo::Projects;
 use crate::store::Scan;
 use crate::store::engine::StoreAddress;
 use crate::store::inspection::{self, Inspectable, Overview, Refusal};
-use shown::{Bytes, Daemon, LastCollection, Schema, Service, Standby, Status, Weights};
+use shown::{Bytes, Daemon, LastCollection, Service, Status};
 
 #[derive(Debug, Args)]
 pub(super) struct Wish {
@@ -138,10 +138,10 @@ fn gather(
         },
         version: env!("CARGO_PKG_VERSION"),
         format,
-        schema: schema.map(Schema::from),
+        schema,
         service: Service::from(service.as_ref()),
         daemons: service.as_ref().and_then(Daemon::all),
-        standby: standby.map(Standby::from),
+        standby,
         projects,
         branches,
         accounts: accounts.map(|accounts| accounts.len()),
@@ -157,7 +157,7 @@ fn gather(
         free_bytes,
         last_backup: backup.map(|at| at.to_string()),
         last_collection: collection.map(LastCollection::from),
-        weights: weights.map(Weights::from),
+        weights,
         writes_refused: refused,
         findings,
     }

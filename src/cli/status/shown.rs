@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use crate::cli::upkeep::collect::Counted;
-use crate::repo;
+use crate::repo::{Amount, Weights};
 use crate::store::collection::KeptByCollection;
-use crate::store::inspection;
+use crate::store::inspection::{self, SchemaSteps, Standby};
 
 /// The state of a store, as JSON. What could not be told is `null`, and so is what there is none of where the
 /// store lies.
@@ -16,7 +15,7 @@ pub(super) struct Status {
     /// Of a folder.
     pub(super) format: Option<String>,
     /// Of a database.
-    pub(super) schema: Option<Schema>,
+    pub(super) schema: Option<SchemaSteps>,
     pub(super) service: Service,
     /// Of a database.
     pub(super) daemons: Option<Vec<Daemon>>,
@@ -41,12 +40,6 @@ pub(super) struct Status {
     pub(super) findings: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Schema {
-    step: i32,
-    writer_min: i32,
-}
-
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Service {
     running: Option<bool>,
@@ -60,12 +53,6 @@ pub(super) struct Daemon {
     began: String,
     /// What it refuses, and why; `None` where it does not.
     refuses: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Standby {
-    wanted: u64,
-    following: Option<u64>,
 }
 
 /// What the store takes, in bytes.
@@ -87,21 +74,6 @@ pub(super) struct LastCollection {
     at: String,
     live_bytes: u64,
     old_bytes: u64,
-}
-
-/// The objects, by what needs them.
-#[derive(Debug, Serialize)]
-pub(super) struct Weights {
-    live: Counted,
-    old: Counted,
-    unreachable: Counted,
-}
-
-impl From<inspection::SchemaSteps> for Schema {
-    fn from(steps: inspection::SchemaSteps) -> Self {
-        let inspection::SchemaSteps { step, writer_min } = steps;
-        Self { step, writer_min }
-    }
 }
 
 impl From<Option<&inspection::Service>> for Service {
@@ -136,29 +108,12 @@ impl Daemon {
     }
 }
 
-impl From<inspection::Standby> for Standby {
-    fn from(standby: inspection::Standby) -> Self {
-        let inspection::Standby { wanted, following } = standby;
-        Self { wanted, following }
-    }
-}
-
 impl From<KeptByCollection> for LastCollection {
     fn from(kept: KeptByCollection) -> Self {
         Self {
             at: kept.at.to_string(),
             live_bytes: kept.live_bytes,
             old_bytes: kept.old_bytes,
-        }
-    }
-}
-
-impl From<repo::Weights> for Weights {
-    fn from(weights: repo::Weights) -> Self {
-        Self {
-            live: weights.live.into(),
-            old: weights.old.into(),
-            unreachable: weights.unreachable.into(),
         }
     }
 }
@@ -188,15 +143,13 @@ impl Status {
             match &self.writes_refused {
                 Some(_) => "refused".to_owned(),
                 // A role that may not see whether standbys follow, or a database that does not say.
-                None if self.schema.is_some()
-                    && self.standby.as_ref().is_none_or(Standby::is_unknown) =>
-                {
+                None if self.schema.is_some() && self.standby.as_ref().is_none_or(is_unknown) => {
                     "unknown".to_owned()
                 }
                 None => "accepted".to_owned(),
             },
         ));
-        lines.extend(self.standby.as_ref().map(|it| ("standby", it.line())));
+        lines.extend(self.standby.iter().map(|it| ("standby", standby_text(it))));
         lines.extend([
             ("projects", or_unknown(self.projects)),
             ("branches", or_unknown(self.branches)),
@@ -205,12 +158,11 @@ impl Status {
         ]);
         self.add_room(&mut lines);
         if let Some(weights) = &self.weights {
-            for (name, counted) in [
+            for (name, Amount { objects, bytes }) in [
                 ("branches need", weights.live),
                 ("older states", weights.old),
                 ("unneeded", weights.unreachable),
             ] {
-                let Counted { objects, bytes } = counted;
                 lines.push((name, format!("{bytes} bytes, {objects} objects")));
             }
         }
@@ -223,7 +175,7 @@ impl Status {
         let version = self.version;
         match (&self.format, &self.schema) {
             (Some(format), _) => format!("{version}, format {format}"),
-            (None, Some(Schema { step, writer_min })) => {
+            (None, Some(SchemaSteps { step, writer_min })) => {
                 format!(
                     "{version}, schema {step}, written by versions that know schema {writer_min}"
                 )
@@ -282,20 +234,16 @@ impl Status {
     }
 }
 
-impl Standby {
-    fn is_unknown(&self) -> bool {
-        self.wanted > 0 && self.following.is_none()
-    }
+fn is_unknown(standby: &Standby) -> bool {
+    standby.wanted > 0 && standby.following.is_none()
+}
 
-    fn line(&self) -> String {
-        match (self.wanted, self.following) {
-            (0, _) => "commits wait for none".to_owned(),
-            (wanted, Some(following)) => {
-                format!("commits wait for {wanted}, and {following} follow")
-            }
-            (wanted, None) => {
-                format!("commits wait for {wanted}; this role may not see how many follow")
-            }
+fn standby_text(standby: &Standby) -> String {
+    match (standby.wanted, standby.following) {
+        (0, _) => "commits wait for none".to_owned(),
+        (wanted, Some(following)) => format!("commits wait for {wanted}, and {following} follow"),
+        (wanted, None) => {
+            format!("commits wait for {wanted}; this role may not see how many follow")
         }
     }
 }

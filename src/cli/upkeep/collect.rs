@@ -13,9 +13,7 @@ use crate::cli::settings::{Flags, GC};
 use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::repo::{
-    Amount, Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights,
-};
+use crate::repo::{Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights};
 use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
@@ -66,22 +64,8 @@ struct Preview {
     /// Deleted projects and branches that would be forgotten first. What only they need counts as what
     /// it was when they were deleted.
     forgotten: usize,
-    live: Counted,
-    old: Counted,
-    unreachable: Counted,
-}
-
-/// A number of objects, as JSON.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(in crate::cli) struct Counted {
-    pub(in crate::cli) objects: u64,
-    pub(in crate::cli) bytes: u64,
-}
-
-impl From<Amount> for Counted {
-    fn from(Amount { objects, bytes }: Amount) -> Self {
-        Self { objects, bytes }
-    }
+    #[serde(flatten)]
+    weights: Weights,
 }
 
 /// `gc`.
@@ -296,19 +280,10 @@ fn preview(
     let forgotten = opened.repository.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
-    let Weights {
-        live,
-        old,
-        unreachable,
-    } = opened.weigh(step)?;
+    let weights = opened.weigh(step)?;
     drop(progress);
-    let preview = Preview {
-        forgotten,
-        live: live.into(),
-        old: old.into(),
-        unreachable: unreachable.into(),
-    };
     if json {
+        let preview = Preview { forgotten, weights };
         output::write_json(streams.out, &preview)?;
         return Ok(Outcome::Fine);
     }
@@ -319,6 +294,11 @@ fn preview(
              removed, too: below it counts as needed"
         )?;
     }
+    let Weights {
+        live,
+        old,
+        unreachable,
+    } = weights;
     writeln!(
         streams.out,
         "{} objects of {} bytes would be removed; branches need {} of {} bytes, older states {} more of \

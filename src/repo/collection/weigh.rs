@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+
 use super::mark::Marked;
 use super::roots::Roots;
 use super::{CollectionStep, Projects};
@@ -9,7 +11,7 @@ use crate::store::Result;
 use crate::store::collection::{Amount, Collectable, Need};
 
 /// The objects of a store, by what needs them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Weights {
     /// Those that a head leads to.
     pub live: Amount,

@@ -6,6 +6,8 @@ mod pace;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+
 use super::{Batch, Record, Result, Store, StoreError};
 use crate::base::clock::Timestamp;
 use crate::base::id::ObjectId;
@@ -21,7 +23,7 @@ pub enum Need {
 }
 
 /// A number of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Amount {
     /// How many.
     pub objects: u64,

@@ -5,6 +5,8 @@ pub(super) mod row;
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::collection::KeptByCollection;
 use super::{ObjectRow, Record, Result, Store};
 use crate::base::clock::Timestamp;
@@ -76,7 +78,7 @@ pub struct Refusal {
 }
 
 /// The numbers of the tables of a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemaSteps {
     /// The last step that was taken.
     pub step: i32,
@@ -120,7 +122,7 @@ impl DaemonSeen {
 }
 
 /// Synchronous standbys, for which commits wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Standby {
     /// For how many commits wait.
     pub wanted: u64,
