@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::backup::stop::Stop;
 use super::open_store::OpenStore;
 use super::output::visible_path;
-use super::progress::Progress;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
 use super::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::ExportError;

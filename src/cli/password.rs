@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::backup::stop::Stop;
+use super::running::stop::Stop;
 use super::{Error, Result, Streams};
 use crate::access::{Accounts, random_password};
 use crate::base::limits::{PASSWORD_BYTES_MAX, PASSWORD_BYTES_MIN};

@@ -1,8 +1,6 @@
 //! `backup`, `backup verify` and `restore`.
 
 pub(super) mod args;
-pub(super) mod stop;
-pub(super) mod turn;
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
@@ -11,7 +9,9 @@ use std::path::Path;
 use super::first_start::known_key;
 use super::open_store::OpenStore;
 use super::output::visible;
-use super::progress::Progress;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
+use super::running::turn::Wait;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams, engine};
 use crate::base::clock::SystemClock;
@@ -19,8 +19,6 @@ use crate::store::sqlite::Folder;
 use crate::store::sqlite::backup;
 use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
 use args::{Backup, BackupCommand, Restore};
-use stop::Stop;
-use turn::Wait;
 
 /// What backs a store in a database up.
 const INSTEAD: &str =

@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 
-use super::backup::stop::Stop;
 use super::open_store::OpenStore;
-use super::progress::Progress;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
 use super::settings::Settings;
 use super::{Error, Result, Streams, bucket, engine};
 use crate::store::StoreError;

@@ -14,7 +14,7 @@ use crate::base::limits::{
 };
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::cli::upkeep::collect::said;
 use crate::cli::{Outcome, Result, Streams};
 use crate::repo::Amount;

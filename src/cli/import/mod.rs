@@ -6,12 +6,12 @@ mod skips;
 #[cfg(test)]
 mod tests;
 
-use super::backup::stop::Stop;
 use super::names;
 use super::open_store::OpenStore;
 use super::output::counted;
-use super::progress::Progress;
 use super::project::owner::require_enabled;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
 use crate::base::actor::Actor;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cli::output::{counted, visible_path};
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::repo::{ImportStep, Skip};
 
 /// How many are named, unless all are wanted.

@@ -20,7 +20,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::{MakeWriter, format};
 
-use super::progress::takes_escapes;
+use super::running::progress::takes_escapes;
 use super::settings::{LogFormat, Settings, Told};
 use super::{Error, Result};
 use file::Replaceable;

@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::backup::stop::Stop;
 use super::first_start::KeyState;
 use super::open_store::OpenStore;
-use super::progress::Progress;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
 use crate::access::{Account, OldToken};

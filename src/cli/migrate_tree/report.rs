@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::Result;
 use crate::cli::output;
 use crate::cli::output::visible;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 
 /// What was done, or would be, and what was found.
 pub(super) struct Report<'a> {

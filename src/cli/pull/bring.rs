@@ -21,8 +21,8 @@ use super::remote::client::{Client, Wish};
 use super::remote::fetch::{Fetch, git_id};
 use super::remote::head::{self, TaggedHead};
 use super::remote::tree::Tree;
-use super::stopped::Stopping;
 use crate::cli::output::{visible, visible_path};
+use crate::cli::running::stop::Stop;
 
 /// How often a pull begins again because the branch, or the folder, changed while it was read.
 const ATTEMPTS: u32 = 5;
@@ -72,7 +72,7 @@ pub(super) struct Pull {
     pub(super) source: Source,
     pub(super) folder: Folder,
     pub(super) manner: Manner,
-    pub(super) stopping: Stopping,
+    pub(super) stop: Stop,
     /// What is known of the folder.
     pub(super) state: Option<State>,
     /// The last head that the disk had no room for.
@@ -225,7 +225,7 @@ impl Pull {
         }
         let bytes = self.fetch(&revision, &tree, &plan, step)?;
         let mut next = self.lay_out(tagged, &tree, &plan, &adopted, verifies)?;
-        self.stopping.go_on()?;
+        self.stop.go_on()?;
         self.folder.switch(&mut next)?;
         // From here on the folder holds it, whatever fails.
         self.state = Some(next);
@@ -291,7 +291,7 @@ impl Pull {
             plan,
             brought: self.brought(),
             bytes_max: self.manner.bytes_max,
-            stopping: &self.stopping,
+            stop: &self.stop,
         };
         let mut files = laying.lay(&tree.files)?;
         let is_proven = self.prove(tagged, tree, &place, verifies || plan.carried.is_empty())?;
@@ -327,7 +327,7 @@ impl Pull {
             return Ok(false);
         }
         for (path, brought) in &state.files {
-            self.stopping.go_on()?;
+            self.stop.go_on()?;
             let stays = brought.is_gone && self.manner.keeps;
             if !stays && (brought.is_gone || self.look(path, brought, verifies) == Found::Otherwise)
             {
@@ -392,7 +392,7 @@ impl Pull {
         place: &Path,
         is_final: bool,
     ) -> Pulled<bool> {
-        let digest = lay::digest(place, self.manner.bytes_max, &self.stopping)?;
+        let digest = lay::digest(place, self.manner.bytes_max, &self.stop)?;
         if tagged.head.is_of(digest.as_str()) {
             return Ok(true);
         }

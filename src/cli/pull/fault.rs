@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::output::visible_path;
+use crate::cli::running::stop::Asked;
 
 /// What keeps a pull from its end, by what is to be done about it.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,6 +62,12 @@ impl Fault {
             },
             _ => Self::Lasting(format!("{what}: {error}")),
         }
+    }
+}
+
+impl From<Asked> for Fault {
+    fn from(_: Asked) -> Self {
+        Self::Stopped
     }
 }
 

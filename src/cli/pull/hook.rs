@@ -11,7 +11,7 @@ use super::fault::{Fault, Pulled};
 use super::local::folder::Folder;
 use super::local::state::{State, durably};
 use super::printed::Printed;
-use super::stopped::{LOOK, Stopping};
+use crate::cli::running::stop::{LOOK, Stop};
 
 /// How long a command that is told to end may take for that.
 const GRACE: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ impl Hook {
         &self,
         folder: &Folder,
         state: &mut State,
-        stopping: &Stopping,
+        stop: &Stop,
         err: &mut dyn Write,
     ) -> Pulled<()> {
         let Some(due) = &state.due else {
@@ -69,13 +69,13 @@ impl Hook {
             leader: child,
             printed,
         };
-        match group.wait(self.timeout, stopping, err) {
+        match group.wait(self.timeout, stop, err) {
             Ok(Some(status)) if status.success() => {
                 let due = state.due.take();
                 // What is not noted is known to the disk as before, and so it is here.
                 folder.note(state).inspect_err(|_| state.due = due)
             }
-            Ok(_) if stopping.is_asked() => Err(Fault::Stopped),
+            Ok(_) if stop.is_asked() => Err(Fault::Stopped),
             Ok(Some(status)) => Err(failed(format!("it ended with {status}"))),
             Ok(None) => {
                 let seconds = self.timeout.as_secs();
@@ -100,11 +100,11 @@ impl Group {
     fn wait(
         mut self,
         timeout: Duration,
-        stopping: &Stopping,
+        stop: &Stop,
         err: &mut dyn Write,
     ) -> std::io::Result<Option<ExitStatus>> {
         let began = Instant::now();
-        while began.elapsed() < timeout && !stopping.is_asked() {
+        while began.elapsed() < timeout && !stop.is_asked() {
             self.printed.pass_on(err, LOOK);
             if let Some(status) = self.leader.try_wait()? {
                 self.printed.pass_on(err, Duration::ZERO);

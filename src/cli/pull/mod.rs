@@ -13,14 +13,14 @@ mod pace;
 mod plan;
 mod printed;
 mod remote;
-mod stopped;
 mod tell;
 mod trouble;
 mod watch;
 
 use std::time::Duration;
 
-use super::progress::Progress;
+use super::running::progress::Progress;
+use super::running::stop::Stop;
 use super::{Error, Outcome, Result, Streams, names};
 use crate::base::branch_name::BranchName;
 use args::Pull as Wish;
@@ -33,7 +33,6 @@ use remote::address::Targets;
 use remote::client::Client;
 use remote::head::TaggedHead;
 use remote::token::Token;
-use stopped::Stopping;
 use tell::Teller;
 
 /// Longest identifier of a project, in bytes: GitLab's are not ours.
@@ -62,20 +61,20 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
         )));
     }
     let token = Token::read(wish.token_file.as_deref())?;
-    let stopping = Stopping::watch()?;
+    let stop = Stop::watch(false)?;
     let folder = Folder::open(&wish.dir)?;
     let started = || {
-        let state = folder.recover(&stopping)?;
+        let state = folder.recover(&stop)?;
         Ok((state, folder.instance()?))
     };
-    let (state, instance) = started().map_err(|fault| error(&fault, &stopping))?;
+    let (state, instance) = started().map_err(|fault| error(&fault, &stop))?;
     let client = Client::new(
         root.clone(),
         token,
         instance,
         wish.ca_file.as_deref(),
         usize::from(wish.parallel),
-        &stopping,
+        &stop,
     )?;
     let mut pulling = Pulling {
         pull: Pull {
@@ -94,7 +93,7 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
                 bytes_max: wish.bytes_max,
                 parallel: wish.parallel,
             },
-            stopping: stopping.clone(),
+            stop: stop.clone(),
             state,
             no_room: None,
         },
@@ -110,20 +109,20 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     }
     let head = pulling.pull.head(None);
     let done = head.and_then(|head| pulling.follow(head, streams));
-    let done = done.map_err(|fault| error(&fault, &stopping))?;
+    let done = done.map_err(|fault| error(&fault, &stop))?;
     let told = pulling.teller.tell(&pulling.pull, &done, streams);
     pulling.exec(streams).map_err(|fault| match fault {
         Fault::Lasting(what) | Fault::Full { what, .. } => {
             Error::Failed(format!("{what}; the next pull runs it again"))
         }
-        other => error(&other, &stopping),
+        other => error(&other, &stop),
     })?;
     // The command runs, whoever listens.
     told.map(|()| Outcome::Fine)
 }
 
 /// A fault as the end of the command.
-fn error(fault: &Fault, stopping: &Stopping) -> Error {
+fn error(fault: &Fault, stop: &Stop) -> Error {
     let again = match fault {
         Fault::Passing {
             after: Some(after), ..
@@ -132,9 +131,7 @@ fn error(fault: &Fault, stopping: &Stopping) -> Error {
         }
         _ => String::new(),
     };
-    stopping
-        .stop()
-        .name(Error::Failed(format!("{fault}{again}")))
+    stop.name(Error::Failed(format!("{fault}{again}")))
 }
 
 impl Pulling {
@@ -142,7 +139,7 @@ impl Pulling {
     fn follow(&mut self, head: TaggedHead, streams: &mut Streams<'_>) -> Pulled<Done> {
         let pull = &mut self.pull;
         if pull.folder.make_again(pull.state.as_ref())? {
-            pull.state = pull.folder.recover(&pull.stopping)?;
+            pull.state = pull.folder.recover(&pull.stop)?;
         }
         let mut progress = Progress::new(streams);
         let done = self.pull.follow(head, |count, total| {
@@ -167,6 +164,6 @@ impl Pulling {
         let (Some(hook), Some(state)) = (&self.hook, &mut self.pull.state) else {
             return Ok(());
         };
-        hook.run(&self.pull.folder, state, &self.pull.stopping, streams.err)
+        hook.run(&self.pull.folder, state, &self.pull.stop, streams.err)
     }
 }

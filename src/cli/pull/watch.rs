@@ -16,7 +16,7 @@ use crate::cli::{Error, Outcome, Streams};
 
 /// Pulls until a signal. Ctrl-C is an interruption, SIGTERM the ordinary end.
 pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Streams<'_>) -> Outcome {
-    let stopping = pulling.pull.stopping.clone();
+    let stop = pulling.pull.stop.clone();
     let now = Instant::now();
     let mut watch = Watch {
         interval,
@@ -30,11 +30,11 @@ pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Strea
     };
     while watch.round(pulling, streams).is_ok() {
         let pause = watch.next(pulling);
-        if stopping.pause(pause).is_err() {
+        if stop.pause(pause).is_err() {
             break;
         }
     }
-    match error(&Fault::Stopped, &stopping) {
+    match error(&Fault::Stopped, &stop) {
         Error::Interrupted(130) => Outcome::Interrupted,
         _ => Outcome::Fine,
     }

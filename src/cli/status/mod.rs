@@ -11,7 +11,7 @@ use crate::cli::first_start::key_fault;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{visible_lines, visible_path};
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::upkeep::collect::said;
 use crate::cli::{Outcome, Result, Streams};

@@ -4,11 +4,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::base::clock::DAY_S;
-use crate::cli::backup::stop::Stop;
-use crate::cli::backup::turn::Wait;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
+use crate::cli::running::stop::Stop;
+use crate::cli::running::turn::Wait;
 use crate::cli::settings::{Flags, GC};
 use crate::cli::{Error, Outcome, Result, Streams};
 use crate::repo::audit;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::collect::said;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output::{self, Listed};
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::cli::settings::{Flags, PRUNE};
 use crate::cli::{Result, Streams};
 use crate::repo::{Execution, Pruned, Pruning, Retention};

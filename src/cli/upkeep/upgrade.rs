@@ -7,11 +7,11 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::backup::stop::Stop;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::visible_path;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
+use crate::cli::running::stop::Stop;
 use crate::cli::settings::Settings;
 use crate::cli::{Error, Result, Streams};
 use crate::repo::audit;

@@ -15,7 +15,7 @@ use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::cli::first_start::key_fault;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::cli::settings::Settings;
 use crate::cli::{Outcome, Result, Streams};
 use crate::manifest::check::{Checker, unreadable};

@@ -8,7 +8,7 @@ use crate::access;
 use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::cli::Result;
 use crate::cli::open_store::OpenStore;
-use crate::cli::progress::Progress;
+use crate::cli::running::progress::Progress;
 use crate::manifest::digest::Digested;
 use crate::object::audit::AuditRecord;
 use crate::object::audit_pack::AuditPack;

@@ -23,7 +23,7 @@ use super::state::{Brought, Mark, State, durably, sync_folder};
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::pull::remote::fetch::git_id;
-use crate::cli::pull::stopped::Stopping;
+use crate::cli::running::stop::Stop;
 use crate::cli::{Error, Result};
 
 /// What the name of the folder beside the folder ends with.
@@ -195,7 +195,7 @@ impl Folder {
     }
 
     /// Ends what a killed pull left, and tells what the folder holds; `None` for one that no pull filled.
-    pub(in crate::cli::pull) fn recover(&self, stopping: &Stopping) -> Pulled<Option<State>> {
+    pub(in crate::cli::pull) fn recover(&self, stop: &Stop) -> Pulled<Option<State>> {
         self.end_switch()?;
         let (state, inode) = (State::read(&self.state())?, self.inode()?);
         if let Some(state) = &state
@@ -209,7 +209,7 @@ impl Folder {
             if state.inode == inode || self.holds(&state) {
                 return Ok(Some(state));
             }
-            let state = self.known_again(state, inode, stopping)?;
+            let state = self.known_again(state, inode, stop)?;
             if !state.files.is_empty() {
                 self.note(&state)?;
                 return Ok(Some(state));
@@ -222,7 +222,7 @@ impl Folder {
 
     /// What is known of a folder that another one took the place of, as one from a backup: files with the
     /// bytes that were brought are those that were brought.
-    fn known_again(&self, state: State, inode: u64, stopping: &Stopping) -> Pulled<State> {
+    fn known_again(&self, state: State, inode: u64, stop: &Stop) -> Pulled<State> {
         let mut known = State {
             inode,
             files: BTreeMap::new(),
@@ -231,7 +231,7 @@ impl Folder {
         };
         let before = state.files.len();
         for (path, brought) in state.files {
-            stopping.go_on()?;
+            stop.go_on()?;
             let found = own::open_file(&self.dir, Path::new(&path)).and_then(|file| {
                 let mark = Mark::of(&file.metadata()?);
                 Ok((git_id(file)? == brought.id).then_some(mark))

@@ -15,7 +15,7 @@ use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::pull::plan::Plan;
 use crate::cli::pull::remote::fetch::git_id;
 use crate::cli::pull::remote::tree::{TreeFile, folders_of};
-use crate::cli::pull::stopped::Stopping;
+use crate::cli::running::stop::Stop;
 use crate::repo::{BranchDigest, DigestStep, FileLimit, ImportFolder};
 
 /// The next state while it is laid out.
@@ -27,7 +27,7 @@ pub(in crate::cli::pull) struct Laying<'a> {
     /// What is known of the files in `dir`.
     pub(in crate::cli::pull) brought: &'a BTreeMap<String, Brought>,
     pub(in crate::cli::pull) bytes_max: u64,
-    pub(in crate::cli::pull) stopping: &'a Stopping,
+    pub(in crate::cli::pull) stop: &'a Stop,
 }
 
 impl Laying<'_> {
@@ -39,7 +39,7 @@ impl Laying<'_> {
         let mut laid = BTreeMap::new();
         let mut bytes: u64 = 0;
         for (path, file) in tree {
-            self.stopping.go_on()?;
+            self.stop.go_on()?;
             self.make_folders(path)?;
             let target = self.next.join(path);
             let found = if self.plan.carried.contains(path) {
@@ -163,7 +163,7 @@ impl Laying<'_> {
 pub(in crate::cli::pull) fn digest(
     next: &Path,
     bytes_max: u64,
-    stopping: &Stopping,
+    stop: &Stop,
 ) -> Pulled<BranchDigest> {
     let failed = |what: String| Fault::lasting(format!("reading {}: {what}", visible_path(next)));
     let folder = ImportFolder::open(next, None).map_err(|e| failed(e.to_string()))?;
@@ -177,7 +177,7 @@ pub(in crate::cli::pull) fn digest(
             lost = Some(format!("\"{}\": {reason}", visible_path(path)));
             return ControlFlow::Break(());
         }
-        stopping.stop().flow()
+        stop.flow()
     });
     let digest = digest.map_err(|e| failed(e.to_string()))?;
     match (lost, digest) {

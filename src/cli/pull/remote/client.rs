@@ -19,7 +19,7 @@ use super::token::Token;
 use crate::base::tls::distrust;
 use crate::cli::output::visible;
 use crate::cli::pull::fault::{Fault, Pulled};
-use crate::cli::pull::stopped::Stopping;
+use crate::cli::running::stop::Stop;
 use crate::cli::{Error, Result};
 
 /// Longest wait for a connection with its handshake.
@@ -64,7 +64,7 @@ pub(in crate::cli::pull) struct Client {
     root: String,
     token: Option<Token>,
     instance: String,
-    stopping: Stopping,
+    stop: Stop,
 }
 
 impl Client {
@@ -78,12 +78,12 @@ impl Client {
         instance: String,
         ca_file: Option<&Path>,
         connections: usize,
-        stopping: &Stopping,
+        stop: &Stop,
     ) -> Result<Self> {
         let agent = agent(&root, ca_file, connections)?;
         let agent = Arc::new(RwLock::new(agent));
         let ended = Arc::clone(&agent);
-        stopping.on_ask(move || present(&ended).shutdown());
+        stop.on_ask(move || present(&ended).shutdown());
         Ok(Self {
             agent,
             ca_file: ca_file.map(Path::to_owned),
@@ -92,7 +92,7 @@ impl Client {
             root,
             token,
             instance,
-            stopping: stopping.clone(),
+            stop: stop.clone(),
         })
     }
 
@@ -110,7 +110,7 @@ impl Client {
         for _ in 1..ATTEMPTS {
             match attempt() {
                 Err(Fault::Passing { after, .. }) if after.is_none_or(|t| t <= PAUSE_MAX) => {
-                    self.stopping.pause(jittered(after.unwrap_or(pause)))?;
+                    self.stop.pause(jittered(after.unwrap_or(pause)))?;
                     pause *= 2;
                 }
                 done => return done,
@@ -157,7 +157,7 @@ impl Client {
     }
 
     fn send(&self, target: &str, wish: Wish<'_>, token: Option<&str>) -> Pulled<Response<Body>> {
-        self.stopping.go_on()?;
+        self.stop.go_on()?;
         let mut request = present(&self.agent)
             .get(format!("{}{target}", self.root))
             .header("X-Instance-Id", &self.instance);
@@ -184,7 +184,7 @@ impl Client {
 
     /// What became of a request that has no answer, or only a part of one.
     pub(in crate::cli::pull) fn failed(&self, error: ureq::Error) -> Fault {
-        if self.stopping.is_asked() {
+        if self.stop.is_asked() {
             return Fault::Stopped;
         }
         let host = self.host();

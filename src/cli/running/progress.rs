@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::tcgetwinsize;
 
-use super::Streams;
+use crate::cli::Streams;
 
 /// How often the line changes.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line. Dropped, it is wiped.
-pub(super) struct Progress<'a> {
+pub(in crate::cli) struct Progress<'a> {
     err: &'a mut dyn Write,
     /// False where nobody looks.
     shows: bool,
@@ -21,12 +21,12 @@ pub(super) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Shows on standard error, if that is a terminal.
-    pub(super) fn new(streams: &'a mut Streams<'_>) -> Self {
+    pub(in crate::cli) fn new(streams: &'a mut Streams<'_>) -> Self {
         Self::on(streams.err, streams.err_is_terminal)
     }
 
     /// Shows here, unless nobody looks.
-    pub(super) fn on(err: &'a mut dyn Write, shows: bool) -> Self {
+    pub(in crate::cli) fn on(err: &'a mut dyn Write, shows: bool) -> Self {
         Self {
             err,
             // What takes no escapes cannot overwrite a line.
@@ -36,7 +36,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Says how far the work is; the text is made only when it is shown.
-    pub(super) fn say(&mut self, text: impl FnOnce() -> String) {
+    pub(in crate::cli) fn say(&mut self, text: impl FnOnce() -> String) {
         if !self.shows || self.shown_at.is_some_and(|at| at.elapsed() < INTERVAL) {
             return;
         }
@@ -47,7 +47,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Says something that stays, on a line of its own.
-    pub(super) fn tell(&mut self, text: &str) {
+    pub(in crate::cli) fn tell(&mut self, text: &str) {
         self.wipe();
         // As with progress, nobody who cannot be told must stop the work.
         let _told = writeln!(self.err, "{text}");
@@ -67,7 +67,7 @@ impl Drop for Progress<'_> {
 }
 
 /// True unless the terminal says that it takes no escapes.
-pub(super) fn takes_escapes() -> bool {
+pub(in crate::cli) fn takes_escapes() -> bool {
     env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -16,18 +18,24 @@ use crate::cli::{Error, Result};
 
 /// What is added to a signal's number for the exit code.
 const SIGNAL_EXIT: usize = 128;
+/// How long a signal may go unseen in a pause.
+pub(in crate::cli) const LOOK: Duration = Duration::from_millis(20);
 /// How long a read waits before it looks whether it is to go on.
-const LOOK: Timespec = Timespec {
+const READ_LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// Whether an end was asked for.
+/// Whether an end was asked for; seen by all threads.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Stop {
     /// The signal that asked for it, 0 before.
     signal: Arc<AtomicUsize>,
 }
+
+/// An end was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct Asked;
 
 impl Stop {
     /// Watches for Ctrl-C and SIGTERM; a second signal ends at once. With `at_once` the first does: for
@@ -59,6 +67,35 @@ impl Stop {
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    /// The same, where an error ends the work.
+    pub(in crate::cli) fn go_on(&self) -> std::result::Result<(), Asked> {
+        if self.is_asked() { Err(Asked) } else { Ok(()) }
+    }
+
+    /// Waits so long, or until an end is asked for.
+    pub(in crate::cli) fn pause(&self, length: Duration) -> std::result::Result<(), Asked> {
+        let end = Instant::now() + length;
+        loop {
+            self.go_on()?;
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// Calls `then` once an end is asked for, from a thread of its own.
+    pub(in crate::cli) fn on_ask(&self, then: impl FnOnce() + Send + 'static) {
+        let stop = self.clone();
+        thread::spawn(move || {
+            while !stop.is_asked() {
+                thread::sleep(LOOK);
+            }
+            then();
+        });
     }
 
     /// The error of a command that saves all or nothing, and was ended before.
@@ -108,7 +145,7 @@ impl Read for Reading<'_> {
                 return Err(io::Error::other("interrupted"));
             }
             let mut waits = [PollFd::new(&stdin, PollFlags::IN)];
-            match poll(&mut waits, Some(&LOOK)) {
+            match poll(&mut waits, Some(&READ_LOOK)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return self.input.read(buffer),
                 Err(e) => return Err(e.into()),

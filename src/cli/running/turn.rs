@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::progress::Progress;
 use super::stop::Stop;
-use crate::cli::progress::Progress;
 use crate::cli::settings::seconds_to_a_day;
 use crate::store;
 use crate::store::StoreError;
