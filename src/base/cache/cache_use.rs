@@ -14,6 +14,8 @@ pub struct CacheUse {
     pub name: &'static str,
     /// Bytes, as far as the cache accounts for them; `None` where it counts entries alone.
     pub bytes: Option<u64>,
+    /// Most bytes that it may hold; `None` where it counts entries alone.
+    pub bytes_max: Option<u64>,
     /// Entries.
     pub entries: u64,
     /// How often it had what was wanted.
@@ -31,6 +33,7 @@ impl CacheUse {
     {
         Self {
             bytes: Some(cache.weight()),
+            bytes_max: Some(cache.capacity()),
             ..Self::counted(name, cache)
         }
     }
@@ -45,6 +48,7 @@ impl CacheUse {
         Self {
             name,
             bytes: None,
+            bytes_max: None,
             entries: cache.len() as u64,
             hits: cache.hits(),
             misses: cache.misses(),
@@ -55,6 +59,7 @@ impl CacheUse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::cache::byte_cache;
 
     #[test]
     fn a_cache_tells_what_it_had() {
@@ -64,10 +69,22 @@ mod tests {
         let expected = CacheUse {
             name: "x",
             bytes: None,
+            bytes_max: None,
             entries: 1,
             hits: 1,
             misses: 1,
         };
         assert_eq!(CacheUse::counted("x", &cache), expected);
+        let cache = byte_cache(1000, 1, |_: &u8, bytes: &usize| *bytes);
+        cache.insert(1, 300);
+        let expected = CacheUse {
+            name: "y",
+            bytes: Some(300),
+            bytes_max: Some(1000),
+            entries: 1,
+            hits: 0,
+            misses: 0,
+        };
+        assert_eq!(CacheUse::weighed("y", &cache), expected);
     }
 }

@@ -8,10 +8,6 @@ use super::measure::{Measure, Shape, Sizes};
 use super::refs::{KeptAs, Refs, Standing};
 use super::report;
 use crate::base::id::Kind;
-use crate::base::limits::{
-    BLOB_CACHE_BYTES, DIGEST_STATES_BYTES, FOLDER_CACHE_BYTES, HISTORY_STEPS_BYTES,
-    LAST_CHANGES_BYTES, NODE_CACHE_BYTES, OUTBOARD_CACHE_BYTES, RECORD_CACHE_BYTES, RENDERED_BYTES,
-};
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::running::progress::Progress;
@@ -46,21 +42,7 @@ struct Stats {
     dedup_ratio: f64,
     node_bytes: Sizes,
     tree: Shape,
-    cache_bytes_max: BTreeMap<&'static str, u64>,
 }
-
-/// What a daemon keeps in memory at most, each cache in bytes.
-const CACHES: [(&str, u64); 9] = [
-    ("records", RECORD_CACHE_BYTES),
-    ("folders of records", FOLDER_CACHE_BYTES),
-    ("nodes", NODE_CACHE_BYTES),
-    ("blobs", BLOB_CACHE_BYTES),
-    ("outboards of large blobs", OUTBOARD_CACHE_BYTES),
-    ("digest states", DIGEST_STATES_BYTES),
-    ("rendered answers", RENDERED_BYTES),
-    ("last changes of files", LAST_CHANGES_BYTES),
-    ("steps of branches", HISTORY_STEPS_BYTES),
-];
 
 /// Deleted projects, and branches and snapshots that are deleted, by themselves or with their project.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -155,7 +137,6 @@ fn count(opened: &OpenStore, streams: &mut Streams<'_>) -> Result<(Stats, Vec<St
             .push(format!("what is needed cannot be told: {error}")),
     }
     refs.findings.append(&mut measure.findings);
-    stats.cache_bytes_max = CACHES.into();
     stats.dedup_ratio = ratio(stats.logical_bytes, stats.stored_bytes);
     Ok((stats, refs.findings))
 }
@@ -223,9 +204,6 @@ fn show(stats: &Stats, streams: &mut Streams<'_>) -> Result<()> {
         out,
         "trees     folders of up to {levels} levels, up to {nodes_to_a_file} nodes from a head to a file"
     )?;
-    for (cache, bytes) in &stats.cache_bytes_max {
-        writeln!(out, "cache     {bytes:>39} bytes at most of {cache}")?;
-    }
     Ok(())
 }
 

@@ -89,7 +89,7 @@ impl<'a> Metrics<'a> {
         Ok(())
     }
 
-    /// Caches: bytes, entries, hits and misses of each.
+    /// Caches: bytes and how many they may be, entries, hits and misses of each.
     fn caches(&mut self, uses: &[CacheUse]) -> fmt::Result {
         let labels: Vec<_> = uses.iter().map(|it| [("cache", it.name)]).collect();
         let all = || labels.iter().map(<[_; 1]>::as_slice).zip(uses);
@@ -97,6 +97,11 @@ impl<'a> Metrics<'a> {
             "siteconf_cache_bytes",
             "Bytes that a cache holds, where it counts them",
             all().filter_map(|(labels, it)| Some((labels, as_float(it.bytes?)))),
+        )?;
+        self.gauge(
+            "siteconf_cache_bytes_max",
+            "Most bytes that a cache may hold, where it counts them",
+            all().filter_map(|(labels, it)| Some((labels, as_float(it.bytes_max?)))),
         )?;
         self.gauge(
             "siteconf_cache_entries",

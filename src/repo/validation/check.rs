@@ -16,7 +16,7 @@ use super::schema::Schema;
 use super::text::{Fault, decoded, decoded_xml};
 use super::unproven::Unproven;
 use super::{json, xml, yaml};
-use crate::base::cache::{ByteCache, byte_cache};
+use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::id::BlobId;
 use crate::base::limits::{
     BROKEN_TOLD_MAX, CHECK_STEPS, CHECKED_BYTES_MAX, RULES_CACHE_ENTRIES, SCHEMA_CACHE_BYTES,
@@ -50,6 +50,14 @@ impl Default for Validation {
 }
 
 impl Validation {
+    /// What it holds, and how often that was what was wanted.
+    pub(in crate::repo) fn cache_uses(&self) -> [CacheUse; 2] {
+        [
+            CacheUse::counted("rules", &self.rules),
+            CacheUse::weighed("schemas", &self.schemas),
+        ]
+    }
+
     /// The rules of a project as its record has them; `None` where it has none.
     pub(in crate::repo) fn rules(
         &self,
