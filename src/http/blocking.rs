@@ -108,6 +108,17 @@ impl Drop for FewThreads {
     }
 }
 
+/// A kind of requests, which wait for others of their kind alone.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) enum Kind {
+    /// Of the Admin API.
+    Admin,
+    /// A batch that takes much memory and time.
+    LargeBatch,
+    /// Of the Read API, where it takes long enough to free the other clients of its thread first.
+    Read,
+}
+
 /// How many requests may hold a thread.
 #[derive(Debug)]
 pub(in crate::http) struct Threads {
@@ -142,47 +153,27 @@ impl Threads {
     }
 
     /// Runs the work of a request where it was read, once one more thread may wait: the other clients of
-    /// this thread go on meanwhile, and requests beyond those that may wait without one, fairly between askers.
+    /// this thread go on meanwhile, and requests beyond those of its kind that may wait without one, fairly between
+    /// askers.
     ///
     /// # Errors
     /// The work's own, and [`Error::Overloaded`] when there was none in time; nothing is done then.
     pub(in crate::http) async fn run<T>(
         &self,
+        kind: Kind,
         asker: Asker,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let _place = self.enter(&self.workers, asker).await?;
+        let places = match kind {
+            Kind::Admin => &self.workers,
+            Kind::LargeBatch => &self.large_batches,
+            Kind::Read => &self.readers,
+        };
+        let _place = self.enter(places, asker).await?;
         may_block(work)
     }
 
-    /// The same for a large batch, which waits for others alone.
-    ///
-    /// # Errors
-    /// As [`Threads::run`].
-    pub(in crate::http) async fn run_large_batch<T>(
-        &self,
-        asker: Asker,
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let _place = self.enter(&self.large_batches, asker).await?;
-        may_block(work)
-    }
-
-    /// The same for a request of the Read API that takes long enough to free the other clients of this thread
-    /// first.
-    ///
-    /// # Errors
-    /// As [`Threads::run`].
-    pub(in crate::http) async fn run_to_read<T>(
-        &self,
-        asker: Asker,
-        work: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let _place = self.enter(&self.readers, asker).await?;
-        may_block(work)
-    }
-
-    /// The same for what is answered from memory, or frees them itself when it has to read. It waits for nothing
+    /// The same for what is answered from memory, or frees the other clients itself when it has to read. It waits for nothing
     /// that takes longer.
     ///
     /// # Errors
@@ -316,10 +307,10 @@ mod tests {
             done.set(done.get() + 1);
             Ok(())
         };
-        let mut waits = pin!(threads.run(asker, work));
+        let mut waits = pin!(threads.run(Kind::Admin, asker, work));
         assert!(poll_once(waits.as_mut()).is_pending());
         let since = tokio::time::Instant::now();
-        let refused = threads.run(asker, work).await.unwrap_err();
+        let refused = threads.run(Kind::Admin, asker, work).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "too many requests at once; try again in a moment"
@@ -327,7 +318,7 @@ mod tests {
         assert_eq!((since.elapsed().as_secs(), done.get()), (7, 0));
         drop(held);
         let free = Threads::new(&limits);
-        free.run(asker, work).await.unwrap();
+        free.run(Kind::Admin, asker, work).await.unwrap();
         assert!(done.get() == 1 && free.workers.try_enter(asker).is_some());
     }
 }

@@ -17,6 +17,7 @@ mod unzip;
 use payload::Payload;
 
 use super::admission::long::LongPermit;
+use super::blocking::Kind;
 use super::error::Error;
 use super::login;
 use super::reply::Reply;
@@ -50,8 +51,12 @@ pub(in crate::http) async fn respond(
         route => route,
     };
     let takes_long = takes_long(&context, &route, &payload).await?;
-    let is_large_batch = matches!(route, Route::Branch(_, branch_route::Route::Batch))
-        && payload.bytes() > INLINE_BYTES_MAX as u64;
+    let is_batch = matches!(route, Route::Branch(_, branch_route::Route::Batch));
+    let kind = if is_batch && payload.bytes() > INLINE_BYTES_MAX as u64 {
+        Kind::LargeBatch
+    } else {
+        Kind::Admin
+    };
     let threads = &context.service.threads;
     let _place = if route.hashes() {
         let caller = threads.look(|| context.caller()).await?;
@@ -66,11 +71,7 @@ pub(in crate::http) async fn respond(
         return Ok(place.run(act).await?.in_turns(place));
     }
     let asker = context.found_asker(route.is_watched()).await?;
-    let reply = if is_large_batch {
-        threads.run_large_batch(asker, act).await?
-    } else {
-        threads.run(asker, act).await?
-    };
+    let reply = threads.run(kind, asker, act).await?;
     if reply.is_made_while_sent() {
         let place = long_place(&context).await?;
         return Ok(reply.in_turns(place));

@@ -20,7 +20,7 @@ use crate::access;
 use crate::access::{Refusal, Refused, Visit};
 use crate::http::admission::logins::LoginPermit;
 use crate::http::admission::network::ClientNetwork;
-use crate::http::blocking;
+use crate::http::blocking::{self, Kind};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::body::{RequestBody, check_json, has_type};
@@ -70,7 +70,7 @@ pub(in crate::http) async fn respond(
         Route::Logout => {
             let logout = || logout(&context);
             match context.found_asker(true).await {
-                Ok(asker) => threads.run(asker, logout).await,
+                Ok(asker) => threads.run(Kind::Admin, asker, logout).await,
                 // It has ended already, which takes no thread to find.
                 Err(error) if error.status() == StatusCode::UNAUTHORIZED => {
                     threads.look(logout).await
@@ -81,18 +81,24 @@ pub(in crate::http) async fn respond(
         Route::Session => {
             body.refuse()?;
             let asker = context.found_asker(true).await?;
-            threads.run(asker, || session::show(&context)).await
+            threads
+                .run(Kind::Admin, asker, || session::show(&context))
+                .await
         }
         Route::ChangePassword => password::change(context, body).await,
         Route::Sessions => {
             body.refuse()?;
             let asker = context.found_asker(true).await?;
-            threads.run(asker, || session::list(&context)).await
+            threads
+                .run(Kind::Admin, asker, || session::list(&context))
+                .await
         }
         Route::EndSession { id } => {
             body.refuse()?;
             let asker = context.found_asker(true).await?;
-            threads.run(asker, || session::end(&context, &id)).await
+            threads
+                .run(Kind::Admin, asker, || session::end(&context, &id))
+                .await
         }
     }
 }

@@ -21,6 +21,7 @@ mod tree;
 use hyper::StatusCode;
 use serde::Serialize;
 
+use super::blocking::Kind;
 use super::error::Error;
 use super::reply::Reply;
 use super::request::body::{RequestBody, has_type};
@@ -170,7 +171,7 @@ impl Authorized {
             return Ok(reply.in_turns(place));
         }
         let show = || self.show(context, route);
-        let reply = threads.run_to_read(context.asker(), show).await?;
+        let reply = threads.run(Kind::Read, context.asker(), show).await?;
         if reply.is_made_while_sent() {
             return Ok(reply.in_turns(place()?));
         }

@@ -60,18 +60,6 @@ pub(in crate::http) fn respond(
     respond_text(context, to_json(value), freshness, lines)
 }
 
-/// Answers with a list of the Admin API, which changes from one request to the next.
-///
-/// # Errors
-/// As [`RequestContext::count`].
-pub(in crate::http) fn list(
-    context: &RequestContext,
-    value: &impl Serialize,
-    lines: &HeaderLines,
-) -> Result<Reply, Error> {
-    respond(context, value, Freshness::Moving, lines)
-}
-
 /// The same with a part of a list: a `Link` names the next part, which is asked for by `next`, a parameter and its
 /// value.
 ///
@@ -83,10 +71,10 @@ pub(in crate::http) fn page(
     next: Option<(&str, &str)>,
 ) -> Result<Reply, Error> {
     let next = next.map(|next| (LINK, links::next(context, &[next])));
-    list(context, shown, next.as_slice())
+    respond(context, shown, Freshness::Moving, next.as_slice())
 }
 
-/// The same with entries that are made one after the other, so that only their JSON is in memory.
+/// The same with a list whose entries are made one after the other, so that only their JSON is in memory.
 ///
 /// # Errors
 /// As there, and those of an entry.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::access;
 use crate::access::{Account, Accounts, Caller, Role};
 use crate::http::error::Error;
-use crate::http::reply::{Reply, json};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 
@@ -88,7 +88,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let accounts = context.gate().accounts(caller)?.list()?;
     let shown = accounts.iter().map(|account| AccountJson::from(&**account));
     let shown: Vec<_> = shown.collect();
-    json::list(context, &shown, &[])
+    json::respond(context, &shown, Freshness::Moving, &[])
 }
 
 /// `POST /accounts`

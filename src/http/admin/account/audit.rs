@@ -6,7 +6,7 @@ use crate::access::Caller;
 use crate::base::clock::Timestamp;
 use crate::base::limits::AUDIT_PAGE_MAX;
 use crate::http::error::Error;
-use crate::http::reply::{Reply, json};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::repo::audit::{Filter, Shown};
@@ -50,5 +50,5 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
         entries: page.entries.iter().map(Shown::new).collect(),
         next: page.next,
     };
-    json::list(context, &shown, &[])
+    json::respond(context, &shown, Freshness::Moving, &[])
 }

@@ -9,6 +9,7 @@ use hyper::header::HeaderName;
 use super::shape;
 use super::watch::join;
 use crate::http::admin::open::{Seen, open_branch};
+use crate::http::blocking::Kind;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -70,7 +71,7 @@ impl Source for OneBranch {
         };
         let asker = context.found_asker(true).await?;
         let threads = &context.service.threads;
-        let (seen, id, shown, subscription) = threads.run(asker, look).await?;
+        let (seen, id, shown, subscription) = threads.run(Kind::Admin, asker, look).await?;
         self.seen = Some(seen);
         self.id = id;
         if shown == self.told {

@@ -5,6 +5,7 @@
 use super::item;
 use crate::access::Caller;
 use crate::http::admin::open::open;
+use crate::http::blocking::Kind;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -41,7 +42,7 @@ pub(in crate::http::admin) async fn respond(
             Ok((item::show(context, &caller, at)?, subscription))
         };
         let asker = context.found_asker(true).await?;
-        threads.run(asker, look).await
+        threads.run(Kind::Admin, asker, look).await
     })
     .await
 }

@@ -10,6 +10,7 @@ use crate::access::ProjectRights;
 use crate::base::branch_name::BranchName;
 use crate::http::admin::branch::shape::AdminBranchJson;
 use crate::http::admin::open::{Seen, open};
+use crate::http::blocking::Kind;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
@@ -63,7 +64,7 @@ impl Source for AllBranches {
         let context = Arc::clone(&self.context);
         let asker = context.found_asker(true).await?;
         let threads = &context.service.threads;
-        threads.run(asker, || self.look_now()).await
+        threads.run(Kind::Admin, asker, || self.look_now()).await
     }
 
     fn is_unchanged(&self) -> Result<bool, Error> {

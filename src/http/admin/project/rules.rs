@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Caller;
 use crate::http::admin::open::open;
 use crate::http::error::Error;
-use crate::http::reply::{Reply, json};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
@@ -33,7 +33,7 @@ pub(super) fn show(
 ) -> Result<Reply, Error> {
     let rules = open(context, caller, project)?.rules();
     let shown = RulesJson { rules: &rules };
-    json::list(context, &shown, &[])
+    json::respond(context, &shown, Freshness::Moving, &[])
 }
 
 /// `PUT /projects/<project>/validation`

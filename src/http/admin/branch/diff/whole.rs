@@ -36,7 +36,7 @@ pub(in crate::http::admin::branch) fn respond(
             (0..differences.len()).filter(|at| is_asked(path.as_ref(), &differences[*at].path));
         let shown = shown(&differences, asked)?;
         return match tagged {
-            Tagged::Yes => json::list(context, &shown, &[]),
+            Tagged::Yes => json::respond(context, &shown, Freshness::Moving, &[]),
             Tagged::No => json::untagged(context, &shown),
         };
     }
