@@ -286,17 +286,14 @@ impl ProjectWriter {
 
     /// How many files differ between two trees.
     fn changes(&self, old: NodeId, new: NodeId) -> Result<ImportChanges> {
-        let mut changes = ImportChanges::default();
-        let nodes = self.projects.nodes().as_ref();
-        let _flow = diff::each(nodes, old, new, None, &mut |change| {
-            match (change.old, change.new) {
-                (None, _) => changes.added += 1,
-                (_, None) => changes.removed += 1,
-                _ => changes.changed += 1,
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(changes)
+        let counts = diff::counts(self.projects.nodes().as_ref(), old, new, u64::MAX)?;
+        // However many they are, all are counted.
+        let counts = counts.unwrap_or_default();
+        Ok(ImportChanges {
+            added: counts.added,
+            changed: counts.modified,
+            removed: counts.deleted,
+        })
     }
 }
 
