@@ -32,7 +32,7 @@ pub(super) fn run(
 ) -> Result<()> {
     match command {
         ConfigCommand::Check(flags) => {
-            let exposed = serve::check(&Settings::gather(everywhere, flags.settings)?)?;
+            let exposed = serve::check(&Settings::gather(everywhere, flags.settings.given())?)?;
             let unknown = unknown_variables(env::vars_os().map(|(name, _)| name)).into_iter();
             let wrong = |name| Error::Usage(format!("{name} in the environment is no setting"));
             refuse(unknown.map(wrong).collect())?;
@@ -43,7 +43,8 @@ pub(super) fn run(
             writeln!(streams.out, "the settings are right")?;
         }
         ConfigCommand::Print(flags) => {
-            write!(streams.out, "{}", effective(everywhere, flags.settings)?)?;
+            let all = effective(everywhere, flags.settings.given())?;
+            write!(streams.out, "{all}")?;
         }
     }
     Ok(())

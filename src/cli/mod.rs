@@ -192,28 +192,25 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
 }
 
 /// The settings that hold for a command.
-fn settings_of(command: &Command, everywhere: Flags<EVERYWHERE>) -> Result<Settings> {
-    match command {
-        Command::Serve(flags) => Settings::gather(everywhere, flags.settings.clone()),
-        Command::Import(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::Put(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::MigrateTree(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::Project(ProjectCommand::List(wish)) => {
-            Settings::gather(everywhere, wish.settings.clone())
-        }
-        Command::Prune(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::Gc(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::Status(wish) => Settings::gather(everywhere, wish.settings.clone()),
-        Command::Copy(wish) => {
-            // What is set for a store in PostgreSQL is for the one of its two that is one.
-            let everywhere = match wish.database() {
-                Some(url) => everywhere.with_store(url),
-                None => everywhere,
-            };
-            Settings::gather(everywhere, Flags::<EVERYWHERE>::default())
-        }
-        _ => Settings::gather(everywhere, Flags::<EVERYWHERE>::default()),
+fn settings_of(command: &Command, mut everywhere: Flags<EVERYWHERE>) -> Result<Settings> {
+    if let Command::Copy(wish) = command
+        && let Some(url) = wish.database()
+    {
+        // What is set for a store in PostgreSQL is for the one of its two that is one.
+        everywhere = everywhere.with_store(url);
     }
+    let own = match command {
+        Command::Serve(flags) => flags.settings.given(),
+        Command::Import(wish) => wish.settings.given(),
+        Command::Put(wish) => wish.settings.given(),
+        Command::MigrateTree(wish) => wish.settings.given(),
+        Command::Project(ProjectCommand::List(wish)) => wish.settings.given(),
+        Command::Prune(wish) => wish.settings.given(),
+        Command::Gc(wish) => wish.settings.given(),
+        Command::Status(wish) => wish.settings.given(),
+        _ => &[],
+    };
+    Settings::gather(everywhere, own)
 }
 
 fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {

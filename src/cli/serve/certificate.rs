@@ -408,7 +408,7 @@ mod tests {
         else {
             panic!("the line says serve");
         };
-        let settings = Settings::gather(settings, serve.settings).unwrap();
+        let settings = Settings::gather(settings, serve.settings.given()).unwrap();
         let year = |year: i32| Timestamp::parse(&format!("{year}-01-02T00:00:00Z")).unwrap();
         let clock = Arc::new(ManualClock::new(year(2026)));
         write_pair(folder.path(), 2020, 2030);

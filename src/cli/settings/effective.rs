@@ -17,9 +17,9 @@ use crate::store::database_url::DatabaseUrl;
 ///
 /// # Errors
 /// [`Error::Usage`](crate::cli::Error::Usage) as [`Settings::gather`].
-pub(in crate::cli) fn effective<const COMMAND: u8>(
+pub(in crate::cli) fn effective(
     everywhere: Flags<EVERYWHERE>,
-    command: Flags<COMMAND>,
+    command: &[Given],
 ) -> Result<String> {
     let all = All::gather(everywhere, command);
     let _read = Settings::of(&all);

@@ -23,6 +23,11 @@ impl<const COMMANDS: u8> Flags<COMMANDS> {
         self
     }
 
+    /// What was given.
+    pub(in crate::cli) fn given(&self) -> &[Given] {
+        &self.0
+    }
+
     fn settings() -> impl Iterator<Item = &'static Setting> {
         let is_here = |setting: &&Setting| setting.commands & COMMANDS != 0;
         SETTINGS.iter().filter(is_here)

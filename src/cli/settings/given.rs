@@ -44,7 +44,7 @@ pub(super) enum Written {
 
 /// What was given for a setting.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(in crate::cli) struct Given {
     pub(super) setting: &'static Setting,
     pub(super) written: Written,
     /// The value as a refusal shows it.

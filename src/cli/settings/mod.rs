@@ -133,10 +133,7 @@ impl Settings {
     /// # Errors
     /// [`Error::Usage`] for a file that cannot be read or has an unknown setting, and for values that
     /// cannot be: all of them.
-    pub(super) fn gather<const COMMAND: u8>(
-        everywhere: Flags<EVERYWHERE>,
-        command: Flags<COMMAND>,
-    ) -> Result<Self> {
+    pub(super) fn gather(everywhere: Flags<EVERYWHERE>, command: &[Given]) -> Result<Self> {
         let all = All::gather(everywhere, command);
         let settings = Self::of(&all);
         all.refuse_wrong_ones()?;
@@ -215,12 +212,12 @@ struct All {
 
 impl All {
     /// Gathers it, with what is in the file where one is named.
-    fn gather<const COMMAND: u8>(everywhere: Flags<EVERYWHERE>, command: Flags<COMMAND>) -> Self {
+    fn gather(everywhere: Flags<EVERYWHERE>, command: &[Given]) -> Self {
         let mut all = Self {
             given: everywhere.0,
             wrong: RefCell::default(),
         };
-        all.given.extend(command.0);
+        all.given.extend_from_slice(command);
         let config = all.get(table::CONFIG);
         if config.source == Source::Default {
             return all;

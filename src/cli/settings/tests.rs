@@ -16,7 +16,7 @@ fn served(flags: &[&str]) -> Result<Settings> {
     let Command::Serve(serve) = cli.command else {
         panic!("the line says serve");
     };
-    Settings::gather(cli.settings, serve.settings)
+    Settings::gather(cli.settings, serve.settings.given())
 }
 
 /// The same with a file.
