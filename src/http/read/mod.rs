@@ -77,15 +77,8 @@ async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error
     let wait = asked::take(&mut context.query);
     let context = &context;
     let threads = &context.service.threads;
-    let wait = match wait {
-        Ok(wait) => wait,
-        // Who may not ask is told that first.
-        Err(refused) => {
-            let opened = threads.look(|| Authorized::by(context, route)).await;
-            return Err(opened.err().unwrap_or(refused));
-        }
-    };
-    hold::hold(context, wait, |joins| async move {
+    let may_ask = || Authorized::by(context, route);
+    hold::hold(context, wait, may_ask, |joins| async move {
         let look = || {
             let opened = Authorized::by(context, route)?;
             let subscription = if joins {

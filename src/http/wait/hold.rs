@@ -15,16 +15,26 @@ use crate::http::request::context::RequestContext;
 /// it is then; where it is told to, it takes a place first among those who wait.
 ///
 /// # Errors
-/// Those of `attempt`; [`Error::TooMany`] and [`Error::Overloaded`] where too many wait.
-pub(in crate::http) async fn hold<F>(
+/// For a `wait` that cannot be those of `may_ask`, which looks at the credential alone, or else its own; those of
+/// `attempt`; [`Error::TooMany`] and [`Error::Overloaded`] where too many wait.
+pub(in crate::http) async fn hold<C, F>(
     context: &RequestContext,
-    wait: Duration,
+    wait: Result<Duration, Error>,
+    may_ask: impl FnOnce() -> Result<C, Error>,
     attempt: impl Fn(bool) -> F,
 ) -> Result<Reply, Error>
 where
     F: Future<Output = Result<(Reply, Option<Subscription>), Error>>,
 {
     let service = &context.service;
+    let wait = match wait {
+        Ok(wait) => wait,
+        // Who may not ask is told that first.
+        Err(refused) => {
+            let asked = service.threads.look(may_ask).await;
+            return Err(asked.err().unwrap_or(refused));
+        }
+    };
     let (began, end) = (Instant::now(), service.subscriptions.end_of(wait));
     let mut place = None;
     let mut has_left = false;

@@ -26,22 +26,15 @@ pub(in crate::http::admin) async fn respond(
 ) -> Result<Reply, Error> {
     let wait = asked::take(&mut context.query);
     let (context, at) = (&context, &at);
-    let threads = &context.service.threads;
-    let wait = match wait {
-        Ok(wait) => wait,
-        // Who may not ask is told that first.
-        Err(refused) => {
-            let caller = threads.look(|| context.watcher()).await;
-            return Err(caller.err().unwrap_or(refused));
-        }
-    };
-    hold::hold(context, wait, |joins| async move {
+    let may_ask = || context.watcher();
+    hold::hold(context, wait, may_ask, |joins| async move {
         let look = || {
             let caller = context.watcher()?;
             let subscription = joins.then(|| join(context, &caller, at)).transpose()?;
             Ok((item::show(context, &caller, at)?, subscription))
         };
         let asker = context.found_asker(true).await?;
+        let threads = &context.service.threads;
         threads.run(Kind::Admin, asker, look).await
     })
     .await
