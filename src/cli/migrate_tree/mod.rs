@@ -163,7 +163,7 @@ impl Migration<'_> {
         Ok(())
     }
 
-    /// Reads a folder of the tree into the store; what is left out is told. `None` if that is all of it.
+    /// Reads a folder of the tree; what is left out is told. `None` if that is all of it.
     fn read<T>(
         &mut self,
         place: &Path,
@@ -205,35 +205,18 @@ impl Migration<'_> {
 
     /// The digest of a folder of the tree; what no branch takes of it is told. `None` if that is all.
     fn digest(&mut self, place: &Path) -> Result<Option<String>> {
-        let folder = match self.tree.folder.below(place) {
-            Ok(folder) => folder,
-            Err(error) => {
-                self.report.leave_out(place, &error.to_string());
-                return Ok(None);
-            }
-        };
-        let (root, report, stop) = (self.tree.folder.path(), &mut self.report, &self.stop);
-        let digest = folder.digest(self.file_limit, |step| {
-            match step {
-                DigestStep::File { size, .. } => report.file(size),
-                DigestStep::Skipped { path, reason } => {
-                    report.leave_out(path.strip_prefix(root).unwrap_or(path), reason);
-                }
-            }
-            stop.flow()
-        });
-        match digest {
-            Ok(Some(of)) => Ok(Some(of.digest.to_string())),
-            Ok(None) => {
-                self.go_on()?;
-                Ok(None)
-            }
-            Err(repo::Error::Invalid { reason }) => {
-                self.report.leave_out(place, &reason);
-                Ok(None)
-            }
-            Err(failed) => Err(failed.into()),
-        }
+        let file_limit = self.file_limit;
+        let digest = self.read(place, |folder, step| {
+            folder.digest(file_limit, |met| {
+                step(match met {
+                    DigestStep::File { path, size, .. } => ImportStep::Taken { path, size },
+                    DigestStep::Skipped { path, skip, reason } => {
+                        ImportStep::Skipped { path, skip, reason }
+                    }
+                })
+            })
+        })?;
+        Ok(digest.map(|of| of.digest.to_string()))
     }
 
     /// The digest of a state here, computed from its tree.

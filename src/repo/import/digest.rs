@@ -36,7 +36,9 @@ pub enum DigestStep<'a> {
     Skipped {
         /// Where it lies.
         path: &'a Path,
-        /// Why.
+        /// What kept it out.
+        skip: Skip,
+        /// Why, as a sentence.
         reason: &'a str,
     },
 }
@@ -113,9 +115,10 @@ impl<S: FnMut(DigestStep<'_>) -> ControlFlow<()>> Visitor for Digesting<S> {
         })
     }
 
-    fn leave_out(&mut self, at: &Path, _path: Option<&FilePath>, _skip: Skip, why: &str) -> Flow {
+    fn leave_out(&mut self, at: &Path, _path: Option<&FilePath>, skip: Skip, why: &str) -> Flow {
         (self.step)(DigestStep::Skipped {
             path: at,
+            skip,
             reason: why,
         })
     }

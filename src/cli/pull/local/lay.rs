@@ -173,7 +173,7 @@ pub(in crate::cli::pull) fn digest(
     };
     let mut lost = None;
     let digest = folder.digest(limit, |step| {
-        if let DigestStep::Skipped { path, reason } = step {
+        if let DigestStep::Skipped { path, reason, .. } = step {
             lost = Some(format!("\"{}\": {reason}", visible_path(path)));
             return ControlFlow::Break(());
         }
