@@ -38,12 +38,9 @@ const LOCKED_BY: &str = "SELECT pid FROM pg_locks
     WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'siteconf.change'::regclass
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
-/// What the connection that looks is told of a store that may be written: the same as [`SETTINGS`], and to take its share
-/// of the lock by which a copy sees that somebody is here, and which it gets to itself.
-const OF_WRITERS: &str = "
-SET statement_timeout = '10s';
-SET plan_cache_mode = force_generic_plan;
-SET enable_seqscan = off; SET enable_bitmapscan = off;
+/// What the connection that looks is told, too, of a store that may be written: to take its share of the lock by which a
+/// copy sees that somebody is here, and which it gets to itself.
+const TAKE_SHARE: &str = "
 SET lock_timeout = '2s'; SELECT pg_advisory_lock_shared(1936290917, 2); SET lock_timeout = 0;
 ";
 /// Without anybody who wants it, there is a look as often as this.
@@ -117,7 +114,7 @@ impl Looked {
 impl Changes {
     /// Begins after the last change that there is.
     pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
-        let told = if writes { OF_WRITERS } else { SETTINGS };
+        let told = format!("{SETTINGS}{}", if writes { TAKE_SHARE } else { "" });
         let link = Link::new(server, told).answering_within(AWAY_AFTER);
         drop(link.first_session().await?);
         let began = now();

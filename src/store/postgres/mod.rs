@@ -65,13 +65,8 @@ SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off; SET enable_bitmapscan = off;
 ";
-/// The same of who only looks: the server refuses whatever would write.
-const OF_LOOKERS: &str = "
-SET statement_timeout = '10s';
-SET plan_cache_mode = force_generic_plan;
-SET enable_seqscan = off; SET enable_bitmapscan = off;
-SET default_transaction_read_only = on;
-";
+/// What the connection of who only looks is told, too: the server refuses whatever would write.
+const READ_ONLY: &str = "SET default_transaction_read_only = on;";
 const OBJECT: &str =
     "SELECT id, kind, size, sha256, bytes, place FROM siteconf.object WHERE id = $1";
 const OBJECTS: &str =
@@ -168,8 +163,8 @@ impl PostgresStore {
         };
         drop(runtime.spawn(Arc::clone(&changes).follow()));
         let writer = writes.then(|| Writer::start(&runtime, &server, &changes));
-        let told = if writes { SETTINGS } else { OF_LOOKERS };
-        let readers = std::array::from_fn(|_| Link::new(&server, told));
+        let told = format!("{SETTINGS}{}", if writes { "" } else { READ_ONLY });
+        let readers = std::array::from_fn(|_| Link::new(&server, told.as_str()));
         Ok(Self {
             writer,
             wrote: AtomicBool::new(false),
