@@ -178,16 +178,21 @@ fn a_backup_tells_of_a_lost_key_and_keeps_the_one_that_it_has() {
             }
         }
     }
-    // One that is given up: what the folder has is of another.
+    // One that is given up: what is there has another.
     fs::write(&file, "").unwrap();
     daemon.kill_and_restart_with(&["--new-server-key"]);
     daemon.kill();
     let refused = "siteconf: the backup there has another server key than this store: it is of another store, \
-                   or of the time before --new-server-key; name another folder\n";
-    let folder = room.path().join("backup");
-    assert_eq!(back_up(&data, &folder), (Some(1), refused.to_owned()));
+                   or of the time before --new-server-key; name another place\n";
+    let targets = ["backup", "backup.tar"].map(|name| room.path().join(name));
+    let assert_refused = || {
+        for target in &targets {
+            assert_eq!(back_up(&data, target), (Some(1), refused.to_owned()));
+            assert_eq!(restored_key(target).as_ref(), Some(&key));
+        }
+    };
+    assert_refused();
     // Also where the new one is lost in turn.
     fs::remove_file(&file).unwrap();
-    assert_eq!(back_up(&data, &folder), (Some(1), refused.to_owned()));
-    assert_eq!(restored_key(&folder), Some(key));
+    assert_refused();
 }

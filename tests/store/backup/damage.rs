@@ -283,3 +283,58 @@ fn what_was_damaged_and_is_mended_is_backed_up_again() {
         scene.store.object(wrong).unwrap().unwrap().sha256
     );
 }
+
+/// It may be the last whole one: of a folder what is there stays, of a file nothing would.
+#[test]
+fn a_file_is_not_replaced_by_a_backup_in_which_more_is_missing() {
+    let scene = Scene::new();
+    let path = |id: ObjectId| {
+        let text = id.to_string();
+        scene.path("data/blobs").join(&text[..2]).join(&text[2..])
+    };
+    let large = [2, 3].map(|number| path(put_large(&scene.store, &noise(number, 600_000))));
+    let hide = |path: &Path| fs::rename(path, path.with_extension("hidden")).unwrap();
+    let show = |path: &Path| fs::rename(path.with_extension("hidden"), path).unwrap();
+    let file = scene.path("backup.tar");
+    let assert_refused = |missing: usize| {
+        let before = fs::read(&file).unwrap();
+        let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
+        let mut told = Vec::new();
+        let refused = create(
+            &scene.store,
+            &mut scene.file(),
+            &KnownKey::default(),
+            &clock,
+            &mut |step| collect(step, &mut told),
+        );
+        assert_eq!(told.len(), missing, "{told:?}");
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            format!(
+                "the store is damaged, and {missing} things would be missing: the backup there stays as it is; \
+                 name another file for what is sound, and see \"siteconf debug check --deep\""
+            )
+        );
+        assert!(fs::read(&file).unwrap() == before);
+        assert!(!scene.path("backup.tar.new").exists());
+    };
+    scene.back_up(scene.file());
+    for path in &large {
+        hide(path);
+    }
+    assert_refused(2);
+    // One that was made of what is left is replaced when no more is missing.
+    fs::remove_file(&file).unwrap();
+    show(&large[0]);
+    for _ in 0..2 {
+        let (made, told) = scene.back_up_damaged(&mut scene.file());
+        assert_eq!((made.damaged, told.len()), (1, 1), "{told:?}");
+    }
+    hide(&large[0]);
+    assert_refused(2);
+    for path in &large {
+        show(path);
+    }
+    scene.back_up(scene.file());
+    scene.assert_restored("backup.tar");
+}

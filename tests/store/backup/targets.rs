@@ -65,91 +65,126 @@ fn targets_that_hold_something_else_or_lie_in_the_data_folder_are_refused() {
 
 #[test]
 fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
-    let scene = Scene::new();
-    scene.back_up(scene.folder());
-    let room = scene.assert_restored("backup");
-    scene
-        .store
-        .commit(of_write("one", Expect::Anything, Some("later")))
-        .unwrap();
-    scene.back_up(scene.folder());
-    let older = SqliteStore::open_locked(&room.path().join("new")).unwrap();
-    let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
-    let go_on = &mut |_: Step<'_>| ControlFlow::Continue(());
-    let refused = create(
-        &older,
-        &mut scene.folder(),
-        &KnownKey::default(),
-        &clock,
-        go_on,
-    );
-    assert_eq!(
-        said(refused, &scene),
-        "the backup there holds write 5, and the store ends at write 4: it has lost some, or was restored \
-         from an older backup; name another folder for this state"
-    );
-    // Nor where it has gone on by itself: the later writes there would be lost.
-    for number in 0..3 {
-        let text = number.to_string();
-        older
-            .commit(of_write("one", Expect::Anything, Some(&text)))
-            .unwrap();
-    }
-    let refused = create(
-        &older,
-        &mut scene.folder(),
-        &KnownKey::default(),
-        &clock,
-        go_on,
-    );
-    let other_course = "the backup there holds writes that this store never had: it was restored from an older \
-                        backup; name another folder for this state";
-    assert_eq!(said(refused, &scene), other_course);
-    // The one that was restored from the last state there goes on with it, and then no other does.
-    drop(older);
-    let again = tempfile::tempdir().unwrap();
-    let again = again.path().join("again");
-    restore_from(&scene.path("backup"), &again).unwrap();
-    let restored = SqliteStore::open_locked(&again).unwrap();
-    assert_eq!(contents(&restored), contents(&scene.store));
-    for store in [&restored, &scene.store] {
-        store
-            .commit(of_write("one", Expect::Anything, Some("of one of the two")))
-            .unwrap();
-    }
-    let mut back_up = |store: &SqliteStore| {
-        create(
-            store,
-            &mut scene.folder(),
-            &KnownKey::default(),
-            &clock,
-            go_on,
-        )
-    };
-    back_up(&restored).unwrap();
-    assert_eq!(said(back_up(&scene.store), &scene), other_course);
-    back_up(&restored).unwrap();
+    let targets = [
+        ("backup.tar", Scene::file as fn(&Scene) -> Target<'static>),
+        ("backup", Scene::folder),
+    ];
+    for (name, target) in targets {
+        let scene = Scene::new();
+        let backup = scene.path(name);
+        let back_up = |store: &SqliteStore| {
+            let clock = ManualClock::new(Timestamp::parse(AT).unwrap());
+            let go_on = &mut |_: Step<'_>| ControlFlow::Continue(());
+            let before = read(&backup);
+            let made = create(
+                store,
+                &mut target(&scene),
+                &KnownKey::default(),
+                &clock,
+                go_on,
+            );
+            assert!(made.is_ok() || read(&backup) == before, "{name}");
+            made
+        };
+        let save = |store: &SqliteStore, text: &str| {
+            store
+                .commit(of_write("one", Expect::Anything, Some(text)))
+                .unwrap();
+        };
+        back_up(&scene.store).unwrap();
+        let room = scene.assert_restored(name);
+        save(&scene.store, "later");
+        back_up(&scene.store).unwrap();
+        let older = SqliteStore::open_locked(&room.path().join("new")).unwrap();
+        assert_eq!(
+            said(back_up(&older), &scene),
+            "the backup there holds write 5, and the store ends at write 4: it has lost some, or was restored \
+             from an older backup; name another place for this state"
+        );
+        // Nor where it has gone on by itself: the later writes there would be lost.
+        for number in 0..3 {
+            save(&older, &number.to_string());
+        }
+        let other_course = "the backup there holds writes that this store never had: it was restored from an older \
+                            backup; name another place for this state";
+        assert_eq!(said(back_up(&older), &scene), other_course);
+        // The one that was restored from the last state there goes on with it, and then no other does.
+        drop(older);
+        let again = tempfile::tempdir().unwrap();
+        let again = again.path().join("again");
+        restore_from(&backup, &again).unwrap();
+        let restored = SqliteStore::open_locked(&again).unwrap();
+        assert_eq!(contents(&restored), contents(&scene.store));
+        for store in [&restored, &scene.store] {
+            save(store, "of one of the two");
+        }
+        back_up(&restored).unwrap();
+        assert_eq!(said(back_up(&scene.store), &scene), other_course);
+        back_up(&restored).unwrap();
 
-    fs::write(scene.path("data/secrets/server-key"), "1".repeat(64)).unwrap();
-    for _ in 0..5 {
-        scene
-            .store
-            .commit(of_write("one", Expect::Anything, Some("x")))
-            .unwrap();
+        fs::write(scene.path("data/secrets/server-key"), "1".repeat(64)).unwrap();
+        for _ in 0..5 {
+            save(&scene.store, "x");
+        }
+        assert_eq!(
+            said(back_up(&scene.store), &scene),
+            "the backup there has another server key than this store: it is of another store, or of the time before \
+             --new-server-key; name another place"
+        );
+        assert!(is_sound(&backup));
     }
-    let refused = create(
-        &scene.store,
-        &mut scene.folder(),
-        &KnownKey::default(),
-        &clock,
-        go_on,
-    );
-    assert_eq!(
-        said(refused, &scene),
-        "the backup there has another server key than this store: it is of another store, or of the time before \
-         --new-server-key; name another folder"
-    );
-    assert!(is_sound(&scene.path("backup")));
+}
+
+/// The files at or below a path, and what they hold.
+fn read(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = walkdir::WalkDir::new(path).sort_by_file_name().into_iter();
+    entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_file_with_a_backup_that_cannot_be_read_is_not_replaced_and_an_empty_one_is() {
+    let scene = Scene::new();
+    let file = scene.path("backup.tar");
+    fs::write(&file, "").unwrap();
+    scene.back_up(scene.file());
+    scene.assert_restored("backup.tar");
+    let whole = fs::read(&file).unwrap();
+    let format = b"siteconf-backup 1";
+    let manifest = whole.windows(format.len()).rposition(|text| text == format);
+    let with = |place: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[manifest.unwrap() + place] = byte;
+        bytes
+    };
+    let (changed, newer) = (with(100, b' '), with(format.len() - 1, b'2'));
+    for (bytes, reason) in [
+        (
+            whole[..whole.len() / 2].to_vec(),
+            "it ends before its manifest",
+        ),
+        (changed, "the manifest is damaged"),
+        (
+            newer,
+            "the backup has format \"siteconf-backup 2\", this version reads \"siteconf-backup 1\"; use \
+             the version that wrote it",
+        ),
+    ] {
+        fs::write(&file, &bytes).unwrap();
+        let refused = Target::file(&file, scene.store.data_folder());
+        assert_eq!(
+            said(refused, &scene),
+            format!(
+                "ROOM/backup.tar: the backup in it cannot be read, and is not replaced: {reason}. Move it \
+                 away, or name another file"
+            )
+        );
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+        assert!(!scene.path("backup.tar.new").exists());
+    }
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub fn create(
 impl Session<'_, '_, '_> {
     /// Refuses to replace a backup by an older state.
     fn refuse_older(&self) -> Result<()> {
-        let Some(last) = &self.last else {
+        let Some(last) = self.place.replaces() else {
             return Ok(());
         };
         let version = Sliced(self.store).read(known_version)?;
@@ -97,7 +97,7 @@ impl Session<'_, '_, '_> {
         {
             return Err(BackupError::Refused(format!(
                 "the backup there holds write {}, and the store ends at write {version}: it has lost some, \
-                 or was restored from an older backup; name another folder for this state",
+                 or was restored from an older backup; name another place for this state",
                 last.version
             )));
         }
@@ -107,7 +107,7 @@ impl Session<'_, '_, '_> {
     /// Refuses to replace a backup by a state that does not go on with what it holds: the store was restored from
     /// another one, and has written what it has since.
     fn refuse_other_course(&self) -> Result<()> {
-        let Some(last) = &self.last else {
+        let Some(last) = self.place.replaces() else {
             return Ok(());
         };
         let restores = self.store.data_folder().restores()?;
@@ -121,7 +121,7 @@ impl Session<'_, '_, '_> {
         }
         Err(BackupError::Refused(
             "the backup there holds writes that this store never had: it was restored from an older backup; name \
-             another folder for this state"
+             another place for this state"
                 .to_owned(),
         ))
     }
@@ -263,6 +263,20 @@ impl Session<'_, '_, '_> {
         Ok(state)
     }
 
+    /// Refuses to replace a backup by one in which more is missing, where nothing of it is kept: it may be the
+    /// last that has it.
+    fn refuse_more_damaged(&self) -> Result<()> {
+        let missing = (self.findings.len() - self.made_good) as u64;
+        let last = self.place.replaces().filter(|_| self.last.is_none());
+        if last.is_none_or(|last| missing <= last.damaged) {
+            return Ok(());
+        }
+        Err(BackupError::Refused(format!(
+            "the store is damaged, and {missing} things would be missing: the backup there stays as it is; name \
+             another file for what is sound, and see \"siteconf debug check --deep\""
+        )))
+    }
+
     fn finish(
         mut self,
         at: Timestamp,
@@ -290,6 +304,7 @@ impl Session<'_, '_, '_> {
             files: std::mem::take(&mut self.sums),
         };
         self.go_on()?;
+        self.refuse_more_damaged()?;
         self.place.finish(&manifest)?;
         Ok(Made {
             at,

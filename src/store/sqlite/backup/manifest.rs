@@ -12,6 +12,8 @@ use crate::store::sqlite::data_folder::{Format, Restore};
 pub(super) const FORMAT: &str = "siteconf-backup 1\n";
 /// The name of the format, with any version.
 pub(super) const FORMAT_NAME: &str = "siteconf-backup ";
+/// Most bytes of a manifest that are read: of some million files.
+pub(super) const MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
 /// A file's length and BLAKE3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,8 +30,7 @@ impl Session<'_, '_, '_> {
     /// # Errors
     /// [`BackupError::Refused`].
     pub(super) fn refuse_other_key(&self, known: &KnownKey) -> Result<()> {
-        let there = self.place.last_secret(SERVER_KEY).and_then(parsed);
-        let (Some(there), Some(_)) = (there, &self.last) else {
+        let Some(there) = self.place.last_secret(SERVER_KEY).and_then(parsed) else {
             return Ok(());
         };
         // A store that does not know its key yet has it in its file alone.
@@ -42,7 +41,7 @@ impl Session<'_, '_, '_> {
         }
         Err(BackupError::Refused(
             "the backup there has another server key than this store: it is of another store, or of the \
-             time before --new-server-key; name another folder"
+             time before --new-server-key; name another place"
                 .to_owned(),
         ))
     }
@@ -61,6 +60,7 @@ impl Session<'_, '_, '_> {
                 None => "the backup has none",
             };
             self.found(format!("{fault}: {what}"))?;
+            self.made_good += usize::from(there.is_some());
         }
         there.map(|bytes| self.put_key_of(&bytes)).transpose()
     }

@@ -23,6 +23,8 @@ pub(super) struct Session<'a, 'p, 't> {
     /// Of everything that may be named by the new manifest.
     pub(super) sums: BTreeMap<Part, FileSum>,
     pub(super) findings: BTreeSet<String>,
+    /// Of how many findings nothing is missing, as the backup there has it.
+    pub(super) made_good: usize,
     /// The large blobs of all rows.
     pub(super) large: BTreeMap<ObjectId, LargeBlob>,
     pub(super) pace: Pace,
@@ -45,6 +47,7 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
             spool: None,
             sums: BTreeMap::new(),
             findings: BTreeSet::new(),
+            made_good: 0,
             large: BTreeMap::new(),
             pace: Pace::begin(),
             new_files: 0,

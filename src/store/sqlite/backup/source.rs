@@ -7,14 +7,11 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{BackupError, Result, Step, Tell};
-use super::manifest::{FileSum, Manifest, require_format};
+use super::manifest::{FileSum, MANIFEST_BYTES_MAX, Manifest, require_format};
 use super::part::{MANIFEST, Part};
 use super::place::folder::{Content, manifest_of};
 use super::place::target::canonical;
 use crate::base::limits::BLOCK_BYTES;
-
-/// Most bytes of a manifest that are read: of some million files.
-const MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
 /// Where a backup comes from.
 pub struct Source<'a>(Kind<'a>);

@@ -21,6 +21,11 @@ pub(super) trait Place: fmt::Debug {
         None
     }
 
+    /// The whole backup that [`Place::finish`] puts this one in the place of, `None` where there is none.
+    fn replaces(&self) -> Option<&Manifest> {
+        self.last()
+    }
+
     /// A folder for what must wait before it is put.
     fn scratch(&self) -> &Path;
 

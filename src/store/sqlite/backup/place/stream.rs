@@ -9,7 +9,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::Place;
 use crate::store::sqlite::backup::error::{BackupError, Result};
-use crate::store::sqlite::backup::manifest::{FORMAT_NAME, Manifest};
+use crate::store::sqlite::backup::manifest::{FORMAT_NAME, MANIFEST_BYTES_MAX, Manifest};
 use crate::store::sqlite::backup::part::{MANIFEST, Part};
 use crate::store::sqlite::data_folder::{private_options, sync_dir};
 
@@ -87,6 +87,8 @@ pub(in crate::store::sqlite::backup) struct FilePlace {
     path: PathBuf,
     staged: PathBuf,
     stream: StreamPlace<File>,
+    /// The backup that is there.
+    replaced: Option<Manifest>,
     finished: bool,
 }
 
@@ -95,7 +97,7 @@ impl FilePlace {
         let refuse = |reason: &str| BackupError::Refused(format!("{}: {reason}", path.display()));
         match fs::metadata(path) {
             // Not opened: a FIFO would be waited for.
-            Ok(found) if !found.is_file() || !is_backup(path) => {
+            Ok(found) if !found.is_file() || found.len() > 0 && !is_backup(path) => {
                 return Err(refuse(
                     "it is there and is no backup of siteconf; name another file",
                 ));
@@ -130,16 +132,24 @@ impl FilePlace {
             Some(dir) if dir != Path::new("") => dir,
             _ => Path::new("."),
         };
-        Ok(Self {
+        let mut place = Self {
             path: path.to_owned(),
             stream: StreamPlace::new(file, &staged, dir),
             staged,
+            replaced: None,
             finished: false,
-        })
+        };
+        // By now no other backup replaces it.
+        place.replaced = manifest_in(path)?;
+        Ok(place)
     }
 }
 
 impl Place for FilePlace {
+    fn replaces(&self) -> Option<&Manifest> {
+        self.replaced.as_ref()
+    }
+
     fn scratch(&self) -> &Path {
         self.stream.scratch()
     }
@@ -173,6 +183,48 @@ impl Drop for FilePlace {
             tracing::warn!(%error, "an unfinished backup could not be removed");
         }
     }
+}
+
+/// The manifest of the backup in a file, `None` where there is none, or an empty file. It lies at the end:
+/// what is before it is passed over unread.
+///
+/// # Errors
+/// [`BackupError::Refused`] for a backup that is not whole, or that this version cannot read.
+fn manifest_in(path: &Path) -> Result<Option<Manifest>> {
+    let refuse = |reason: String| {
+        BackupError::Refused(format!(
+            "{}: the backup in it cannot be read, and is not replaced: {reason}. Move it away, or name \
+             another file",
+            path.display()
+        ))
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(BackupError::file("reading", path)(e)),
+    };
+    if file.metadata().is_ok_and(|found| found.len() == 0) {
+        return Ok(None);
+    }
+    let mut archive = tar::Archive::new(file);
+    let text = archive
+        .entries_with_seek()
+        .and_then(|mut entries| manifest_among(&mut entries))
+        .map_err(|e| refuse(e.to_string()))?;
+    let text = text.ok_or_else(|| refuse("it ends before its manifest".to_owned()))?;
+    Manifest::parse(&text).map(Some).map_err(refuse)
+}
+
+fn manifest_among(entries: &mut tar::Entries<'_, File>) -> io::Result<Option<Vec<u8>>> {
+    for entry in entries {
+        let entry = entry?;
+        if *entry.path_bytes() == *MANIFEST.as_bytes() {
+            let mut text = Vec::new();
+            entry.take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
 }
 
 /// A file of `secrets/` in a backup that is a file. They lie at its beginning.
