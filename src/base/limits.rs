@@ -363,7 +363,8 @@ pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
 /// Commit ids that were searched for in vain and are remembered, entries of some hundred bytes.
 pub const ABSENT_IDS_KEPT: usize = 4096;
-/// Pruned branches of which memory keeps the number of the oldest snapshot, entries of some ten bytes.
+/// Pruned branches of which memory keeps the number of the oldest snapshot, and branches from an older system of which it
+/// keeps how many came, entries of some ten bytes.
 pub const FIRST_SNAPSHOTS_KEPT: usize = 16_384;
 /// Branch digests and git tree ids kept in memory, entries each.
 pub const DIGEST_CACHE_ENTRIES: usize = 65_536;

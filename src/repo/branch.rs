@@ -17,6 +17,8 @@ use crate::store::{
 /// Of these the first that a project has is its default branch, else its first by name (specification
 /// section 2).
 const DEFAULT_NAMES: [&str; 2] = ["master", "main"];
+/// Keys of snapshots that are read at once.
+const SNAPSHOT_KEYS_AT_ONCE: usize = 1000;
 
 /// A branch with its head as it was when it was read.
 #[derive(Clone, Debug)]
@@ -316,19 +318,75 @@ impl Branch {
         self.record.totals.into()
     }
 
-    /// How many snapshots were taken of it, which is the number of the last.
+    /// The number of its last snapshot, which is how many were taken of it unless an older system had lost some.
     pub fn snapshot_count(&self) -> u64 {
         self.record.snapshots
     }
 
-    /// How many of its snapshots are there: all but those that were pruned.
+    /// How many of its snapshots are there: none that was pruned, or that an older system had lost.
     pub fn kept_snapshots(&self) -> Result<u64> {
-        let kept = |first| {
-            self.snapshot_count()
-                .saturating_add(1)
-                .saturating_sub(first)
+        let Some(oldest) = self.oldest_snapshot()? else {
+            return Ok(0);
         };
-        Ok(self.oldest_snapshot()?.map_or(0, kept))
+        let (moved, last) = (self.last_moved(), self.snapshot_count());
+        Ok(if oldest > moved {
+            last.saturating_add(1).saturating_sub(oldest)
+        } else {
+            self.moved_snapshots(oldest)? + last.saturating_sub(moved)
+        })
+    }
+
+    /// The number of the oldest of its newest so many snapshots; of none, the number after the last.
+    pub(super) fn oldest_of_newest(&self, count: u64) -> Result<u64> {
+        let (moved, last) = (self.last_moved(), self.snapshot_count());
+        let by_number = last.saturating_add(1).saturating_sub(count);
+        if by_number > moved {
+            return Ok(by_number);
+        }
+        let above = last.saturating_sub(moved);
+        Ok(self.pass_moved(count - above)?.1)
+    }
+
+    /// The number of the last snapshot that came from an older system, 0 if none did. Above it no number is missing.
+    fn last_moved(&self) -> u64 {
+        self.record.moved.unwrap_or(0)
+    }
+
+    /// How many snapshots that came from an older system are there.
+    fn moved_snapshots(&self, oldest: u64) -> Result<u64> {
+        let counts = &self.project.projects.shared.moved_snapshots;
+        let ends = (oldest, self.last_moved());
+        if let Some((of, count)) = counts.get(&self.number)
+            && of == ends
+        {
+            return Ok(count);
+        }
+        let (count, _) = self.pass_moved(u64::MAX)?;
+        counts.insert(self.number, (ends, count));
+        Ok(count)
+    }
+
+    /// Passes the snapshots that came from an older system, the newest first, so many at most. Gives how many it
+    /// passed, and the number of the last one, 0 without any.
+    fn pass_moved(&self, most: u64) -> Result<(u64, u64)> {
+        let beyond = key::snapshot(self.number, self.last_moved().saturating_add(1));
+        let (mut passed, mut number) = (0, 0);
+        for records in self.project.projects.store().pages(Scan {
+            after: Some(&beyond),
+            descending: true,
+            limit: SNAPSHOT_KEYS_AT_ONCE,
+            keys_only: true,
+            ..Scan::prefix(&key::snapshots(self.number))
+        }) {
+            for record in records? {
+                passed += 1;
+                number = record.number();
+                if passed == most {
+                    return Ok((passed, number));
+                }
+            }
+        }
+        Ok((passed, number))
     }
 
     /// The number of the oldest of its snapshots that is there; `None` if none is.

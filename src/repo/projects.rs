@@ -49,6 +49,8 @@ pub(super) struct Shared {
     pub(super) absent_ids: AbsentIds,
     /// By branch, the number of the oldest snapshot that was met last.
     pub(super) first_snapshots: Cache<u64, u64>,
+    /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
+    pub(super) moved_snapshots: Cache<u64, ((u64, u64), u64)>,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -78,6 +80,7 @@ impl Projects {
                 digests,
                 absent_ids: AbsentIds::default(),
                 first_snapshots: Cache::new(FIRST_SNAPSHOTS_KEPT),
+                moved_snapshots: Cache::new(FIRST_SNAPSHOTS_KEPT),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),

@@ -208,6 +208,37 @@ fn a_gap_of_the_tree_is_sound_and_one_that_comes_later_is_found() {
     assert_eq!(report["findings"], serde_json::json!([lost]));
 }
 
+/// What the tree had lost is none of the newest.
+#[test]
+fn a_rule_keeps_so_many_snapshots_and_not_so_many_numbers() {
+    let mut model = Model::new(&["ann"], 1, 0, 0, 0);
+    model.branches.insert(place_of_main(), long(6));
+    let scene = Scene::start(&model);
+    let history = scene.tree().join("user/ann/acme/shop0.erp/.snapshots/main");
+    for version in ["v0003", "v0004", "v0005"] {
+        fs::remove_dir_all(history.join(version)).unwrap();
+        fs::remove_file(history.join(format!("{version}.json"))).unwrap();
+    }
+    scene.moved();
+    let prune = |keep: &str, left: &[&str]| {
+        let rule = ["prune", "--keep-snapshots", keep];
+        let before = scene.versions(MAIN).len();
+        let told = scene.json(&[&rule[..], &["--dry-run"]].concat());
+        let goes = told[0]["snapshots"].as_u64().unwrap_or(0);
+        assert_eq!(usize::try_from(goes).unwrap(), before - left.len());
+        scene.done(&rule);
+        assert_eq!(scene.versions(MAIN), left);
+        let listed = scene.json(&["branch", "list", "acme/shop0.erp"]);
+        assert_eq!(listed[0]["snapshots"], left.len());
+    };
+    prune("3", &["v0001", "v0002", "v0006"]);
+    scene.done(&["rollback", "acme/shop0.erp", "main", "v0001"]);
+    prune("4", &["v0001", "v0002", "v0006", "v0007"]);
+    prune("3", &["v0002", "v0006", "v0007"]);
+    prune("1", &["v0007"]);
+    scene.done(&["debug", "check", "--deep"]);
+}
+
 #[test]
 fn a_number_that_no_branch_can_go_on_from_is_refused() {
     let model = Model::new(&["ann"], 1, 1, 1, 0);

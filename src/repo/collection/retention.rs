@@ -164,11 +164,9 @@ impl Branch {
         // By no clock that is doubted: it could make everything old.
         let young = projects.steady_clock().believed();
         let young = young.minus_s(retention.days.saturating_mul(DAY_S));
-        let last = self.snapshot_count();
-        let first_kept = last
-            .saturating_sub(retention.snapshots)
-            .saturating_add(1)
-            .min(last);
+        let first_kept = self
+            .oldest_of_newest(retention.snapshots)?
+            .min(self.snapshot_count());
         let mut old = Vec::new();
         let prefix = key::snapshots(self.number);
         for records in self.snapshots_after(&prefix, None) {
