@@ -208,7 +208,7 @@ pub struct SnapshotRecord {
     pub reached_by: String,
     /// When it was replaced, which is when the snapshot was taken, or the date that was given for that.
     pub created_at: Timestamp,
-    /// When it was replaced by the machine's clock, where a date was given.
+    /// When it was replaced by the steady clock, where a date was given or the machine's clock was far behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_at: Option<Timestamp>,
     /// Who replaced it.

@@ -13,6 +13,8 @@ mod daemon;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod dates;
+#[cfg(test)]
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 #[cfg(test)]

@@ -11,10 +11,7 @@ use siteconf::base::actor::Actor;
 use siteconf::base::clock::{ManualClock, SystemClock, Timestamp};
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{
-    Body, Condition, Error, Execution, ImportFolder, ImportOptions, ProjectWriter, Projects,
-    Retention,
-};
+use siteconf::repo::{Body, Condition, Error, Execution, ProjectWriter, Projects, Retention};
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Result, Scan, Staging, Store, Version};
 
@@ -22,12 +19,12 @@ use crate::forwarded::forward_reads;
 use crate::scene::{Process, assert_nothing_left, assert_sound, branch, path};
 
 /// What a rule says.
-fn rule(snapshots: u64, days: u64) -> Retention {
+pub(crate) fn rule(snapshots: u64, days: u64) -> Retention {
     Retention { snapshots, days }
 }
 
 /// Prunes by a rule; how many snapshots of `main` went.
-fn prune(process: &Process, retention: Retention) -> u64 {
+pub(crate) fn prune(process: &Process, retention: Retention) -> u64 {
     let pruned = process
         .projects
         .prune(
@@ -43,7 +40,7 @@ fn prune(process: &Process, retention: Retention) -> u64 {
 }
 
 /// The versions of the snapshots of `main`, newest first.
-fn versions(project: &ProjectWriter) -> Vec<u64> {
+pub(crate) fn versions(project: &ProjectWriter) -> Vec<u64> {
     let history = project.branch(&branch("main")).unwrap().history(None, None);
     history
         .unwrap()
@@ -62,13 +59,17 @@ fn twelve_days(root: &Path) -> (Process, ProjectWriter) {
         daemon
             .save(&project, "main", "a.xml", text.as_bytes())
             .unwrap();
-        // By steps that no clock is doubted for.
-        for _ in 0..4 {
-            clock.advance_s(6 * 3600);
-            daemon.projects.steady_clock().now();
-        }
+        pass_days(&daemon, &clock, 1);
     }
     (daemon, project)
+}
+
+/// Lets days pass, by steps that no clock is doubted for.
+pub(crate) fn pass_days(daemon: &Process, clock: &ManualClock, days: u64) {
+    for _ in 0..4 * days {
+        clock.advance_s(6 * 3600);
+        daemon.projects.steady_clock().now();
+    }
 }
 
 #[test]
@@ -91,34 +92,6 @@ fn a_snapshot_stays_when_one_rule_keeps_it() {
         assert_eq!(versions(&project), kept, "{retention}");
         assert_eq!(prune(&daemon, retention), 0, "{retention}");
     }
-}
-
-/// What an import replaced today is kept as long as anything, whatever date was given for it.
-#[test]
-fn an_import_of_an_earlier_date_can_be_undone_as_long_as_others() {
-    let root = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-    let daemon = Process::daemon_at(root.path(), clock as Arc<_>);
-    let project = daemon.create();
-    let at = |text: &str| Timestamp::parse(text).unwrap();
-    let old = branch("old");
-    project
-        .create_branch_at(&old, None, at("2020-01-01"))
-        .unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    for (text, date) in [("1", "2020-02-01"), ("2", "2020-03-01")] {
-        std::fs::write(folder.path().join("a"), text).unwrap();
-        let options = ImportOptions {
-            date: Some(at(date)),
-            ..ImportOptions::default()
-        };
-        let source = ImportFolder::open(folder.path(), None).unwrap();
-        project.import(&old, &source, &options, |_| {}).unwrap();
-    }
-    daemon.save(&project, "old", "a", b"3").unwrap();
-    assert_eq!(prune(&daemon, rule(0, 3)), 0);
-    let history = project.branch(&old).unwrap().history(None, None).unwrap();
-    assert_eq!(history.len(), 3);
 }
 
 #[test]

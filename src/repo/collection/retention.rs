@@ -10,7 +10,7 @@ use super::mark::mark_new;
 use super::{Amount, CollectionStep, Patience, Projects};
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
-use crate::base::clock::{DAY_S, Timestamp};
+use crate::base::clock::DAY_S;
 use crate::base::id::ManifestId;
 use crate::base::limits::SNAPSHOTS_PRUNED_PER_COMMIT;
 use crate::base::repo_id::RepoId;
@@ -162,33 +162,37 @@ impl Branch {
     fn outdated(&self, retention: Retention) -> Result<Vec<Old>> {
         let projects = &self.project.projects;
         // By no clock that is doubted: it could make everything old.
-        let young = projects.steady_clock().believed();
-        let young = young.minus_s(retention.days.saturating_mul(DAY_S));
+        let now = projects.steady_clock().believed();
+        let young = now.minus_s(retention.days.saturating_mul(DAY_S));
         let first_kept = self
             .oldest_of_newest(retention.snapshots)?
             .min(self.snapshot_count());
         let mut old = Vec::new();
+        // So many of them are: what a clock dates that was ahead is as old as the next one, or older.
+        let mut sure = 0;
         let prefix = key::snapshots(self.number);
-        for records in self.snapshots_after(&prefix, None) {
+        'all: for records in self.snapshots_after(&prefix, None) {
             for record in records? {
                 let snapshot = record.decode::<SnapshotRecord>()?;
-                let is_young = |at: Timestamp| retention.days > 0 && at >= young;
-                let SnapshotRecord {
-                    created_at,
-                    replaced_at,
-                    ..
-                } = *snapshot.value;
                 // A date that was given makes nothing old: an undo of today is kept as others are.
-                if record.number() >= first_kept || is_young(replaced_at.unwrap_or(created_at)) {
-                    return Ok(old);
+                let at = snapshot.value.replaced_at;
+                let at = at.unwrap_or(snapshot.value.created_at);
+                let is_to_come = retention.days > 0 && at > now;
+                let is_young = retention.days > 0 && at >= young && !is_to_come;
+                if record.number() >= first_kept || is_young {
+                    break 'all;
                 }
                 old.push(Old {
                     key: record.key.clone(),
                     expect: snapshot.expect(),
                     manifest: snapshot.value.manifest,
                 });
+                if !is_to_come {
+                    sure = old.len();
+                }
             }
         }
+        old.truncate(sure);
         Ok(old)
     }
 

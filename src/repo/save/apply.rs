@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::batch;
-use super::date::{date_of, in_order};
+use super::date::{date_of, in_order, replaced_at};
 use super::missing::MissingObjects;
 use super::rebase::PreparedImport;
 use super::{Change, Condition, Job, Outcome, Proven, WholeChange};
@@ -350,7 +350,7 @@ impl<'a> Head<'a> {
             reached_at: self.record.updated_at,
             reached_by: std::mem::replace(&mut self.record.updated_by, job.actor.name().to_owned()),
             created_at: now,
-            replaced_at: date.map(|_| project.projects.clock().now()),
+            replaced_at: replaced_at(date, project.projects.steady_clock()),
             created_by: job.actor.name().to_owned(),
             operation,
             path: path.map(FilePath::to_string),
