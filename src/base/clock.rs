@@ -39,6 +39,9 @@ pub fn told_of_skew(ahead_ms: i64) -> Option<String> {
 }
 
 impl Timestamp {
+    /// The point after which there is none.
+    pub const MAX: Self = Self(i64::MAX);
+
     /// The point this many milliseconds after the epoch.
     pub const fn from_ms(ms: i64) -> Self {
         Self(ms)

@@ -9,8 +9,11 @@ use std::process::{Child, Command, Output, Stdio};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use siteconf::base::clock::{Clock as _, DAY_S, SystemClock};
+use siteconf::object::key;
 use siteconf::repo::Condition;
 use siteconf::store::sqlite::Folder;
+use siteconf::store::{Batch, Expect};
 
 use crate::scene::{Process, assert_sound, branch, number};
 
@@ -146,6 +149,15 @@ fn what_was_deleted_long_ago_is_forgotten_first() {
     let kept = json_of(root, &["gc", "--json"]);
     assert_eq!(kept["forgotten_branches"], 0);
     assert_eq!(kept["removed_objects"], 0);
+    // As after days in which nothing served.
+    let mark = SystemClock.now().minus_s(3 * DAY_S);
+    let mut batch = Batch::default();
+    batch.write(
+        key::CLOCK.to_owned(),
+        Expect::Anything,
+        &json!({ "mark": mark }),
+    );
+    daemon.projects.store().commit(batch).unwrap();
     let now = ["--keep-deleted-days", "0"];
     let would = json_of(root, &[&["gc", "--dry-run", "--json"][..], &now].concat());
     assert_eq!(

@@ -21,6 +21,7 @@ on_every_engine!(
     a_clock_that_jumps_ahead_ends_nothing,
     forgetting_that_is_cut_off_goes_on_later,
     nothing_is_kept_where_nothing_is_to_be,
+    what_is_not_kept_is_forgotten_by_no_clock,
     more_than_is_read_at_once_is_listed_and_forgotten,
 );
 
@@ -119,6 +120,15 @@ fn a_clock_that_jumps_ahead_ends_nothing(scene: &Scene) {
         .restore_project(number, None, &"root".into())
         .unwrap();
     assert_eq!(scene.files(), ["a=1"]);
+}
+
+/// As after a service that stood still for days: the mark is as far behind.
+fn what_is_not_kept_is_forgotten_by_no_clock(scene: &Scene) {
+    scene.projects.steady_clock().tick();
+    scene.clock.set(scene.clock.now().plus_s(3 * DAY_S));
+    scene.project.clone().delete_project().unwrap();
+    assert_eq!(forget(scene, 1), counts(0, 0));
+    assert_eq!(forget(scene, 0), counts(1, 0));
 }
 
 fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {

@@ -275,8 +275,9 @@ fn preview(
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let now = opened.repository.steady_clock().believed();
-    let is_over = |deleted: &Deleted| deleted.kept_until(keep_deleted_days) < now;
+    let keep_s = keep_deleted_days.saturating_mul(DAY_S);
+    let last = opened.repository.deletions_over_at(keep_s);
+    let is_over = |deleted: &Deleted| deleted.deleted_at() <= last;
     let forgotten = opened.repository.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));

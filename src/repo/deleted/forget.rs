@@ -30,15 +30,23 @@ pub struct Forgotten {
 }
 
 impl Projects {
-    /// Forgets what was deleted more than so many seconds ago, by the steady clock: a machine's clock
-    /// that jumps ahead ends nothing. Snapshots, names and commit ids go with it; what the snapshots held
-    /// is left to the collection of garbage. Between commits it asks `go_on`, and ends when told so; the
-    /// rest is for the next time, also after a crash.
+    /// The time up to which deletions are over, where what is deleted is kept for so many seconds. By the steady clock: a
+    /// machine's clock that jumps ahead ends nothing. Where nothing is kept, no clock is asked.
+    pub fn deletions_over_at(&self, keep_s: u64) -> Timestamp {
+        match keep_s {
+            0 => Timestamp::MAX,
+            _ => self.steady_clock().believed().minus_s(keep_s),
+        }
+    }
+
+    /// Forgets what was deleted so many seconds ago or earlier, by [`Projects::deletions_over_at`]. Snapshots,
+    /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. Between
+    /// commits it asks `go_on`, and ends when told so; the rest is for the next time, also after a crash.
     ///
     /// # Errors
     /// Those of the store. A record that is damaged is left out and told in the log.
     pub fn forget_deleted(&self, keep_s: u64, go_on: &dyn Fn() -> bool) -> Result<Forgotten> {
-        let last = self.steady_clock().believed().minus_s(keep_s);
+        let last = self.deletions_over_at(keep_s);
         let mut forgotten = Forgotten::default();
         let mut after = None;
         while let Some(projects) = self.over(
