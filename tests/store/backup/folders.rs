@@ -54,6 +54,45 @@ fn a_backup_lies_at_the_root_of_a_disk() {
     verified(&scene.path("backup")).unwrap_err();
 }
 
+/// As on NFS, where a file that is removed while it is open has such a name until it is closed.
+#[test]
+fn a_name_with_a_dot_is_passed_over_and_a_temporary_file_of_a_killed_backup_removed() {
+    let scene = Scene::new();
+    let backup = scene.path("backup");
+    scene.back_up(scene.folder());
+    let whole = files(&backup);
+    fs::create_dir(backup.join(".snapshot")).unwrap();
+    let temporary = format!(".siteconf-{}", "0".repeat(32));
+    let others = [
+        ".nfs000000000001",
+        ".snapshot/MANIFEST",
+        "secrets/.nfs000000000002",
+    ];
+    for name in others.into_iter().chain([temporary.as_str()]) {
+        fs::write(backup.join(name), "x").unwrap();
+    }
+    assert!(is_sound(&backup));
+    scene.assert_restored("backup");
+    scene.back_up(scene.folder());
+    let mut left = whole;
+    left.extend(others.map(str::to_owned));
+    left.sort();
+    assert_eq!(files(&backup), left);
+
+    // Of the first backup, which left nothing else.
+    let empty = scene.path("empty");
+    fs::create_dir(&empty).unwrap();
+    fs::write(empty.join(&temporary), "x").unwrap();
+    let data = scene.store.data_folder();
+    scene.back_up(Target::folder(&empty, data).unwrap());
+    assert!(is_sound(&empty) && !empty.join(&temporary).exists());
+    let home = scene.path("home");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join(".profile"), "x").unwrap();
+    let refused = Target::folder(&home, data).unwrap_err().to_string();
+    assert!(refused.contains("holds no backup"), "{refused}");
+}
+
 #[test]
 fn what_a_backup_left_before_it_had_a_format_is_its_own() {
     let scene = Scene::new();

@@ -12,6 +12,8 @@ use super::error::{BackupError, Result};
 use super::part::Part;
 use crate::store::sqlite::data_folder::private_options;
 
+/// How the name of a temporary file begins, for as long as it has one.
+pub(super) const TEMPORARY: &str = ".siteconf-";
 const WRITING: &str = "writing a temporary file in";
 
 /// Files one behind the other in one that has no name.
@@ -64,10 +66,8 @@ fn nameless(folder: &Path) -> io::Result<File> {
         return Ok(file.into());
     }
     // Not every file system makes files without a name.
-    let path = folder.join(format!(
-        ".siteconf-{}",
-        hex::encode(rand::random::<[u8; 16]>())
-    ));
+    let random = hex::encode(rand::random::<[u8; 16]>());
+    let path = folder.join(format!("{TEMPORARY}{random}"));
     let file = private_options().create_new(true).open(&path)?;
     fs::remove_file(path)?;
     Ok(file)

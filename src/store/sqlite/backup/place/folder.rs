@@ -5,19 +5,20 @@
 //! folder that the manifest does not name.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::Place;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::sqlite::backup::error::{BackupError, Result};
 use crate::store::sqlite::backup::manifest::{FORMAT, Manifest, require_format};
 use crate::store::sqlite::backup::part::{MANIFEST, Part};
+use crate::store::sqlite::backup::spool::TEMPORARY;
 use crate::store::sqlite::data_folder::{FileLock, make_root, private_options, sync_dir};
 use crate::store::sqlite::write_durably;
 
@@ -26,6 +27,8 @@ const UNFINISHED: &str = "UNFINISHED";
 /// Files that a backup leaves beside the one that they were to replace, where it is killed or finds no
 /// room.
 const STAGED_NAMES: [&str; 3] = ["MANIFEST.new", "FORMAT.new", "UNFINISHED.new"];
+/// What every disk has at its root.
+const LOST_AND_FOUND: &str = "lost+found";
 /// Bytes after which a large file is written back, so that the syncs of others do not wait behind it.
 const WRITE_BACK_BYTES: usize = 8 << 20;
 
@@ -61,7 +64,7 @@ impl Content {
         let unfinished = is_unfinished();
         let mut parts = BTreeSet::new();
         let entries = WalkDir::new(root).min_depth(1).into_iter();
-        for entry in entries.filter_entry(|entry| !is_of_disk(entry.depth(), entry.file_name())) {
+        for entry in entries.filter_entry(|entry| !is_of_others(entry)) {
             let entry = entry.map_err(|e| refuse(format!("it cannot be listed: {e}")))?;
             if entry.file_type().is_dir() {
                 continue;
@@ -98,9 +101,12 @@ pub(in crate::store::sqlite::backup) fn manifest_of(root: &Path) -> Result<Optio
     }
 }
 
-/// True for what every disk has at its root.
-fn is_of_disk(depth: usize, name: &OsStr) -> bool {
-    depth == 1 && name == "lost+found"
+/// True for what no backup makes: what every disk has at its root, and names with a dot, as a network's file system
+/// gives to a file that is removed while it is open.
+fn is_of_others(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    entry.depth() > 0 && name.as_bytes().starts_with(b".")
+        || entry.depth() == 1 && name == LOST_AND_FOUND
 }
 
 /// A folder that takes a backup.
@@ -151,6 +157,7 @@ impl FolderPlace {
         write_durably(&mark, b"a backup is added, or was not finished\n")
             .map_err(BackupError::file("writing", mark))?;
         place.sweep(&content.parts)?;
+        remove_temporary(root)?;
         place.forget_cut();
         Ok(place)
     }
@@ -329,7 +336,7 @@ impl Drop for FolderPlace {
 
 /// True for the files that a backup can leave before there is any that can be read.
 fn is_own(name: &str) -> bool {
-    name == UNFINISHED || STAGED_NAMES.contains(&name)
+    name == UNFINISHED || STAGED_NAMES.contains(&name) || name.starts_with(TEMPORARY)
 }
 
 fn remove(path: &Path) -> Result<()> {
@@ -339,12 +346,27 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Removes what a backup left that was killed before it had removed the name of a temporary file.
+fn remove_temporary(root: &Path) -> Result<()> {
+    for entry in fs::read_dir(root).map_err(BackupError::file("reading", root))? {
+        let entry = entry.map_err(BackupError::file("reading", root))?;
+        if entry
+            .file_name()
+            .as_bytes()
+            .starts_with(TEMPORARY.as_bytes())
+        {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn refuse_other_content(root: &Path) -> Result<()> {
     for entry in fs::read_dir(root).map_err(BackupError::file("reading", root))? {
         let name = entry
             .map_err(BackupError::file("reading", root))?
             .file_name();
-        if !is_of_disk(1, &name) && !name.to_str().is_some_and(is_own) {
+        if name != LOST_AND_FOUND && !name.to_str().is_some_and(is_own) {
             return Err(BackupError::Refused(format!(
                 "{}: the folder is not empty and holds no backup (\"{}\" is in it); name an empty folder",
                 root.display(),
