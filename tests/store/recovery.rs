@@ -152,6 +152,24 @@ fn a_log_that_was_cut_is_refused() {
 }
 
 #[test]
+fn a_daemon_leaves_the_mark_where_a_command_has_raised_it() {
+    let root = tempfile::tempdir().unwrap();
+    let mark = root.path().join("high-water");
+    let serving = daemon(root.path());
+    commit_many(&serving, 3);
+    let beside = SqliteStore::open_beside(root.path()).unwrap();
+    beside
+        .commit(of_write("beside", Expect::Absent, Some("1")))
+        .unwrap();
+    drop(beside);
+    let raised = fs::read_to_string(&mark).unwrap();
+    assert!(raised.starts_with("0000000000000004 "), "{raised}");
+    // It has not looked since, and raises it once more at its end.
+    drop(serving);
+    assert_eq!(fs::read_to_string(&mark).unwrap(), raised);
+}
+
+#[test]
 fn a_damaged_mark_is_told_and_made_anew() {
     let root = tempfile::tempdir().unwrap();
     commit_many(&daemon(root.path()), 3);

@@ -29,7 +29,7 @@ const RAISED_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct HighWater {
     path: PathBuf,
-    /// What it was last raised to by this process, or found at.
+    /// What it was last raised to by this process, or found at by it.
     raised: Version,
     /// Kept open once it was raised: no want of file descriptors keeps it where it is.
     file: Option<File>,
@@ -76,33 +76,49 @@ impl HighWater {
         if self.raised >= version && self.path.exists() {
             return Ok(());
         }
-        let file = self
-            .write(line_of(version).as_bytes())
+        let (file, marked) = self
+            .write(version)
             .map_err(|e| StoreError::io("raising the high-water mark", e))?;
         self.file = Some(file);
-        self.raised = version;
+        self.raised = marked;
         Ok(())
     }
 
-    /// Writes the mark in place, or makes it. Gives its file.
-    fn write(&mut self, line: &[u8]) -> io::Result<File> {
+    /// Writes the mark in place, unless another process has raised it further, or makes it. Gives its file, and what it
+    /// names then.
+    fn write(&mut self, version: Version) -> io::Result<(File, Version)> {
         let kept = self.file.take().filter(|file| is_at(file, &self.path));
         let opened = match kept {
             Some(file) => Ok(file),
-            None => OpenOptions::new().write(true).open(&self.path),
+            None => OpenOptions::new().read(true).write(true).open(&self.path),
         };
         match opened {
             Ok(file) => {
-                file.write_all_at(line, 0)?;
+                file.lock()?;
+                let marked = raise_in(&file, version);
+                file.unlock()?;
+                let marked = marked?;
                 file.sync_data()?;
-                Ok(file)
+                Ok((file, marked))
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 let replacement = Replacement::open(&self.path).map_err(unopened)?;
-                replacement.write(line)
+                Ok((replacement.write(line_of(version).as_bytes())?, version))
             }
             Err(e) => Err(unopened(e)),
         }
+    }
+}
+
+/// Writes a mark in place, unless it is as high already. Gives what it is then. One that is damaged is made anew.
+fn raise_in(file: &File, version: Version) -> io::Result<Version> {
+    let line = line_of(version);
+    let mut there = vec![0; line.len()];
+    let there = file.read_exact_at(&mut there, 0).ok().map(|()| there);
+    let marked = there.and_then(|there| version_in(str::from_utf8(&there).ok()?));
+    match marked {
+        Some(marked) if marked >= version => Ok(marked),
+        _ => file.write_all_at(line.as_bytes(), 0).map(|()| version),
     }
 }
 
@@ -174,12 +190,13 @@ fn read(folder: &Folder) -> std::result::Result<Version, String> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(e) => return Err(format!("the high-water mark cannot be read: {e}")),
     };
-    let version = text
-        .get(..16)
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    version
-        .filter(|version| line_of(*version) == text)
-        .ok_or_else(|| "the high-water mark is damaged".to_owned())
+    version_in(&text).ok_or_else(|| "the high-water mark is damaged".to_owned())
+}
+
+/// The version that a mark of this content names, `None` if it is damaged.
+fn version_in(text: &str) -> Option<Version> {
+    let version = u64::from_str_radix(text.get(..16)?, 16).ok()?;
+    (line_of(version) == text).then_some(version)
 }
 
 /// The last version, 0 in a database that has lost its tables.
