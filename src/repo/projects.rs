@@ -152,8 +152,9 @@ impl Projects {
         uses.push(self.shared.steps.cache_use());
         uses.push(self.shared.last_changes.cache_use());
         uses.push(self.shared.counted_changes.cache_use());
-        let firsts = &self.shared.first_snapshots;
+        let (firsts, moved) = (&self.shared.first_snapshots, &self.shared.moved_snapshots);
         uses.push(CacheUse::counted("first_snapshots", firsts));
+        uses.push(CacheUse::counted("moved_snapshots", moved));
         uses.extend(self.shared.validation.cache_uses());
         uses
     }
