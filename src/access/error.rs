@@ -99,7 +99,7 @@ pub enum Error {
     },
     /// The layer of projects refused or failed.
     #[error(transparent)]
-    Repo(#[from] repo::Error),
+    Repo(repo::Error),
     /// This layer's own records could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -153,6 +153,15 @@ impl Error {
 fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
+}
+
+impl From<repo::Error> for Error {
+    fn from(error: repo::Error) -> Self {
+        match error {
+            repo::Error::Forbidden { actor } => Self::no_role(&actor),
+            other => Self::Repo(other),
+        }
+    }
 }
 
 impl From<NameError> for Error {

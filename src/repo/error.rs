@@ -86,7 +86,10 @@ pub enum Error {
     },
     /// Who asked for it may do it no longer.
     #[error("the right to change the project was taken away meanwhile")]
-    Forbidden,
+    Forbidden {
+        /// The name of who asked.
+        actor: String,
+    },
     /// The name is taken.
     #[error("a {what} of this name exists already")]
     Exists {

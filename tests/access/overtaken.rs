@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use siteconf::access::{Right, Role};
+use siteconf::access::{Error, Right, Role};
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::secret::ServerKey;
@@ -247,11 +247,11 @@ fn who_lost_the_right_after_a_change_began_changes_no_branch() {
     };
     let refuse = |world: &World, writer: &ProjectWriter, act: Act, case: &str| {
         let before = state(world, writer);
-        let refused = act(world, writer).unwrap_err();
-        assert!(
-            matches!(refused, repo::Error::Forbidden),
-            "{case}: {refused:?}"
-        );
+        let refused = Error::from(act(world, writer).unwrap_err());
+        // The audit log names who it was.
+        let refusal = refused.refusal().unwrap();
+        let told = (refusal.account.as_deref(), refusal.reason);
+        assert_eq!(told, (Some("eve"), "no role allows it"), "{case}");
         assert_eq!(state(world, writer), before, "{case}");
     };
     for (overtake, overtaking) in overtakes {

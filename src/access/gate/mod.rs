@@ -220,15 +220,19 @@ impl Gate {
     ) -> Result<ProjectWriter> {
         let needed = action.needs();
         let project = self.open_for(caller, id, needed)?;
-        let (store, key) = (
+        let (store, judged) = (
             Arc::clone(self.projects.store()),
-            keys::account(caller.account.number),
+            Arc::clone(&caller.account),
         );
         let permit = Permit::asking(move |owner, repo_id| {
-            let account = store
-                .value::<Account>(&key)?
-                .filter(|kept| kept.value.enabled && kept.value.may_at(needed, owner, repo_id));
-            Ok(account.map(|kept| (key.clone(), kept.expect())))
+            let key = keys::account(judged.number);
+            let account = store.value::<Account>(&key)?;
+            let account = account
+                .filter(|kept| kept.value.enabled && kept.value.may_at(needed, owner, repo_id))
+                .ok_or_else(|| repo::Error::Forbidden {
+                    actor: judged.name.clone(),
+                })?;
+            Ok((key, account.expect()))
         });
         Ok(ProjectWriter::new(project, caller.actor()).permitted_by(permit))
     }

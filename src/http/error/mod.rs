@@ -125,7 +125,7 @@ pub(super) enum Error {
     Access(#[from] access::Error),
     /// The repository refused or failed.
     #[error(transparent)]
-    Repo(#[from] repo::Error),
+    Repo(repo::Error),
 }
 
 impl Error {
@@ -284,7 +284,7 @@ impl Error {
                 either("401 Unauthorized", "Not logged in")
             }
             Self::Access(access::Error::FingerprintMismatch(_)) => "FINGERPRINT_MISMATCH".into(),
-            Self::Access(access::Error::Forbidden(_)) | Self::Repo(repo::Error::Forbidden) => {
+            Self::Access(access::Error::Forbidden(_)) => {
                 either("403 Forbidden", "your roles do not allow this")
             }
             Self::Access(access::Error::NoSuchProject) => missing(flavor, Missing::Project).into(),
@@ -314,6 +314,16 @@ impl Error {
                     (None, _) => other.to_string().into(),
                 }
             }
+        }
+    }
+}
+
+impl From<repo::Error> for Error {
+    fn from(error: repo::Error) -> Self {
+        match error {
+            // Refused as the gate refuses, and told in the audit log as that.
+            repo::Error::Forbidden { .. } => Self::Access(error.into()),
+            other => Self::Repo(other),
         }
     }
 }
@@ -353,7 +363,7 @@ fn of_access(error: &access::Error) -> StatusCode {
 fn of_repo(error: &repo::Error) -> StatusCode {
     match error {
         repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
-        repo::Error::Forbidden => StatusCode::FORBIDDEN,
+        repo::Error::Forbidden { .. } => StatusCode::FORBIDDEN,
         repo::Error::Invalid { .. }
         | repo::Error::WouldEmpty { .. }
         | repo::Error::TooManyDeleted { .. }

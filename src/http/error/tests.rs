@@ -46,6 +46,14 @@ fn refusals_of_the_gate_have_their_statuses_and_texts() {
             "your roles do not allow this",
         ),
         (
+            Error::from(repo::Error::Forbidden {
+                actor: "eve".to_owned(),
+            }),
+            403,
+            "403 Forbidden",
+            "your roles do not allow this",
+        ),
+        (
             gate(access::Error::NoSuchProject),
             404,
             "404 Project Not Found",
@@ -196,4 +204,13 @@ fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
         allow(&[Method::GET, Method::PUT]),
         "GET, HEAD, PUT, OPTIONS"
     );
+}
+
+#[test]
+fn who_lost_a_right_on_the_way_is_named_in_the_audit_log() {
+    let refused = Error::from(repo::Error::Forbidden {
+        actor: "eve".to_owned(),
+    });
+    let refusal = Refusal::of("eve", "no role allows it");
+    assert_eq!(refused.refusal(), Some(refusal));
 }

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::repo_id::RepoId;
-use crate::repo::{Error, Result};
-use crate::store::{Expect, StoreError};
+#[cfg(doc)]
+use crate::repo::Error;
+use crate::repo::Result;
+use crate::store::Expect;
 
-/// What a commit expects, so that the permission still holds with it; `None` without the permission.
-type Permitted = std::result::Result<Option<(String, Expect)>, StoreError>;
-type Ask = dyn Fn(u64, &RepoId) -> Permitted + Send + Sync;
+/// Gives what a commit expects, so that the permission still holds with it.
+type Ask = dyn Fn(u64, &RepoId) -> Result<(String, Expect)> + Send + Sync;
 
 /// Says whether who changes a project still may. A change may take minutes from its beginning to its commit: what comes is
 /// awaited, checked and put in order. Who loses the right meanwhile changes nothing any more.
@@ -18,8 +19,10 @@ pub struct Permit(Option<Arc<Ask>>);
 
 impl Permit {
     /// Asks this of the owner's number and the identifier that the project has when a change is made. By default nothing
-    /// is asked. It gives the record by which it judged, as it was then, or nothing.
-    pub fn asking(ask: impl Fn(u64, &RepoId) -> Permitted + Send + Sync + 'static) -> Self {
+    /// is asked. It gives the record by which it judged, as it was then, or refuses with [`Error::Forbidden`].
+    pub fn asking(
+        ask: impl Fn(u64, &RepoId) -> Result<(String, Expect)> + Send + Sync + 'static,
+    ) -> Self {
         Self(Some(Arc::new(ask)))
     }
 
@@ -32,10 +35,8 @@ impl Permit {
         owner: u64,
         repo_id: &RepoId,
     ) -> Result<Option<(String, Expect)>> {
-        match &self.0 {
-            Some(ask) => ask(owner, repo_id)?.map(Some).ok_or(Error::Forbidden),
-            None => Ok(None),
-        }
+        let asked = self.0.as_ref().map(|ask| ask(owner, repo_id));
+        asked.transpose()
     }
 }
 
