@@ -16,6 +16,7 @@ mod check;
 mod error;
 mod gate;
 mod keys;
+mod maker;
 mod migration;
 mod owners;
 mod password;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{CountLimits, Error, Missing, Projects, Result, audit};
+use super::{CountLimits, Error, Missing, Permit, Projects, Result, audit};
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::base::id::BlobId;
@@ -80,6 +80,7 @@ impl Projects {
             self.check_deleted_projects(record.owner)?;
         }
         let number = store.commit_prepared(|batch| {
+            self.permit.hold(record.owner, repo_id, batch)?;
             if exists()? {
                 return Err(Error::Exists { what: "project" });
             }
@@ -216,6 +217,17 @@ impl Project {
     pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
         batch.expected.push(self.now()?.expected());
         Ok(())
+    }
+
+    /// Has a batch committed only while the project is as it is now, and who changes it may. Gives it as it is.
+    ///
+    /// # Errors
+    /// [`Missing::Project`], [`Error::Forbidden`].
+    pub(super) fn hold_permitted(&self, permit: &Permit, batch: &mut Batch) -> Result<Self> {
+        let now = self.now()?;
+        permit.hold(now.owner(), now.repo_id(), batch)?;
+        batch.expected.push(now.expected());
+        Ok(now)
     }
 
     /// Its number, the `id` of the read API. Never used twice.

@@ -15,7 +15,7 @@ use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use super::validation::check::Validation;
-use super::{Error, Result};
+use super::{Error, Permit, Result};
 use crate::base::cache::CacheUse;
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
@@ -35,6 +35,8 @@ pub struct Projects {
     pub(super) shared: Arc<Shared>,
     owner_key: Option<fn(u64) -> String>,
     pub(super) count_limits: CountLimits,
+    /// See [`Projects::permitted_by`].
+    pub(super) permit: Permit,
 }
 
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl Projects {
             }),
             owner_key: None,
             count_limits: CountLimits::NONE,
+            permit: Permit::default(),
         }
     }
 
@@ -111,6 +114,15 @@ impl Projects {
             count_limits,
             ..self
         }
+    }
+
+    /// The same, which makes projects and restores what was deleted only while this permits it.
+    ///
+    /// # Errors
+    /// That then also ends in [`Error::Forbidden`].
+    #[must_use]
+    pub fn permitted_by(self, permit: Permit) -> Self {
+        Self { permit, ..self }
     }
 
     /// The store, in which the layers above keep records of their own.
@@ -168,7 +180,7 @@ impl Projects {
             let gone = "the account that would own the project is not there any more";
             let record = self.store().record(&key)?;
             let record = record.ok_or_else(|| Error::invalid(gone))?;
-            batch.expected.push((key, Expect::Version(record.version)));
+            batch.expect((key, Expect::Version(record.version)));
         }
         Ok(())
     }

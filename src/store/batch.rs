@@ -220,6 +220,13 @@ impl Batch {
         });
     }
 
+    /// Has it committed only while a record is as expected, as often as that is said.
+    pub fn expect(&mut self, record: (String, Expect)) {
+        if !self.expected.contains(&record) {
+            self.expected.push(record);
+        }
+    }
+
     /// Every record that must be as expected, written or not.
     pub(super) fn expectations(&self) -> impl Iterator<Item = (&str, Expect)> {
         let written = self.writes.iter().map(|write| (&write.key, write.expect));

@@ -14,6 +14,7 @@ mod durability;
 mod fingerprints;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
+mod lost_rights;
 mod overtaken;
 mod owners;
 #[path = "../support/rounds.rs"]
@@ -41,6 +42,7 @@ use siteconf::store::memory::MemoryStore;
 const PASSWORD: &str = "correct horse";
 
 /// A service with nobody in it.
+#[derive(Clone)]
 struct World {
     clock: Arc<ManualClock>,
     projects: Projects,

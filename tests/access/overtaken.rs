@@ -21,9 +21,8 @@ const NEW_PASSWORD: &str = "battery staple";
 type Act = Box<dyn FnOnce() + Send>;
 
 /// A store that lets something else happen just before the next commit.
-#[derive(Default)]
 pub(crate) struct Overtaken {
-    store: Arc<MemoryStore>,
+    store: Arc<dyn Store>,
     first: Mutex<Option<Act>>,
 }
 
@@ -50,8 +49,16 @@ impl Store for Overtaken {
 
 /// A service, the store below it, and another service over the same records.
 pub(crate) fn pair() -> (World, Arc<Overtaken>, World) {
-    let store = Arc::new(Overtaken::default());
-    let other = World::over(store.store.clone(), ServerKey::generate());
+    pair_over(Arc::new(MemoryStore::default()))
+}
+
+/// The same over these records.
+pub(crate) fn pair_over(records: Arc<dyn Store>) -> (World, Arc<Overtaken>, World) {
+    let other = World::over(Arc::clone(&records), ServerKey::generate());
+    let store = Arc::new(Overtaken {
+        store: records,
+        first: Mutex::default(),
+    });
     let world = World::over(store.clone(), ServerKey::generate());
     (world, store, other)
 }

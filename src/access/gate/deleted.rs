@@ -3,9 +3,7 @@
 use super::{Caller, Gate};
 use crate::access::account::Account;
 use crate::access::error::{Error, Result};
-use crate::access::rights::grant::decide;
 use crate::access::rights::permission::Permissions;
-use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::repo;
@@ -35,7 +33,8 @@ impl Gate {
         let mut count = 0;
         self.projects.deleted_while(|deleted| {
             let own = deleted.owner() == caller.account.number;
-            let wanted = (own || accessible) && may_restore(&caller.account, deleted);
+            let wanted = (own || accessible)
+                && may_restore(&caller.account, deleted.owner(), deleted.repo_id());
             if wanted {
                 count += 1;
                 allows(count)?;
@@ -61,7 +60,7 @@ impl Gate {
         let account = &caller.account;
         let id: DeletedId = id.parse()?;
         let deleted = self.projects.deleted_by_id(id)?;
-        if !may_restore(account, &deleted) {
+        if !may_restore(account, deleted.owner(), deleted.repo_id()) {
             return Err(repo::Error::missing(Missing::Deleted).into());
         }
         let invalid = |refused| Error::Repo(repo::Error::from(refused));
@@ -72,18 +71,25 @@ impl Gate {
         match id {
             DeletedId::Project(number) => {
                 let new_id = new_name.map(RepoId::parse).transpose().map_err(invalid)?;
-                if let Some(new_id) = &new_id {
-                    let path = VirtualPath::new(deleted.owner(), new_id);
-                    if !decide(&account.grants(), &path, Permissions::WRITE) {
-                        return Err(Error::no_role(&account.name));
-                    }
+                let wanted = new_id.clone();
+                let may_name = move |account: &Account, owner| {
+                    let mut wanted = wanted.iter();
+                    wanted.all(|id| account.may_at(Permissions::WRITE, owner, id))
+                };
+                if !may_name(account, deleted.owner()) {
+                    return Err(Error::no_role(&account.name));
                 }
+                let permit = self.permit(caller, move |account, owner, repo_id| {
+                    may_restore(account, owner, repo_id) && may_name(account, owner)
+                });
+                let projects = projects.permitted_by(permit);
                 let project = projects.restore_project(number, new_id.as_ref(), &caller.actor())?;
                 Ok(Restored::Project(project))
             }
             DeletedId::Branch(project, number) => {
                 let name = new_name.map(BranchName::parse).transpose();
                 let name = name.map_err(invalid)?;
+                let projects = projects.permitted_by(self.permit(caller, may_restore));
                 let branch =
                     projects.restore_branch(project, number, name.as_ref(), &caller.actor())?;
                 Ok(Restored::Branch(branch))
@@ -94,7 +100,6 @@ impl Gate {
 
 /// True for the owner and for the role for everything, where their grants let them write and delete
 /// there. Who may merely delete in a project of another does not take that back.
-fn may_restore(account: &Account, deleted: &Deleted) -> bool {
-    let rights = account.rights();
-    rights.on(deleted.owner(), deleted.repo_id()).manage
+fn may_restore(account: &Account, owner: u64, repo_id: &RepoId) -> bool {
+    account.rights().on(owner, repo_id).manage
 }

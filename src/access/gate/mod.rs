@@ -21,7 +21,7 @@ use crate::access::account_limits::AccountLimits;
 use crate::access::accounts::Accounts;
 use crate::access::audit::{Refusals, Refused};
 use crate::access::error::{Error, Refusal, Result};
-use crate::access::keys;
+use crate::access::maker::Maker;
 use crate::access::rights::permission::{Permissions, Right};
 use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
@@ -75,6 +75,11 @@ impl Caller {
     /// Who makes the caller's changes.
     fn actor(&self) -> Actor {
         Actor::account(&self.account.name, self.from)
+    }
+
+    /// The account as that of who makes a change.
+    fn maker(&self) -> Maker {
+        Maker::new(&self.account)
     }
 
     /// The account that is logged in.
@@ -220,21 +225,26 @@ impl Gate {
     ) -> Result<ProjectWriter> {
         let needed = action.needs();
         let project = self.open_for(caller, id, needed)?;
-        let (store, judged) = (
-            Arc::clone(self.projects.store()),
-            Arc::clone(&caller.account),
-        );
-        let permit = Permit::asking(move |owner, repo_id| {
-            let key = keys::account(judged.number);
-            let account = store.value::<Account>(&key)?;
-            let account = account
-                .filter(|kept| kept.value.enabled && kept.value.may_at(needed, owner, repo_id))
-                .ok_or_else(|| repo::Error::Forbidden {
-                    actor: judged.name.clone(),
-                })?;
-            Ok((key, account.expect()))
+        let permit = self.permit(caller, move |account, owner, repo_id| {
+            account.may_at(needed, owner, repo_id)
         });
         Ok(ProjectWriter::new(project, caller.actor()).permitted_by(permit))
+    }
+
+    /// The permission of a change that the caller makes: asks this of its account, of the owner and the identifier of
+    /// the project, all as they are then.
+    fn permit(
+        &self,
+        caller: &Caller,
+        may: impl Fn(&Account, u64, &RepoId) -> bool + Send + Sync + 'static,
+    ) -> Permit {
+        let (store, maker) = (Arc::clone(self.projects.store()), caller.maker());
+        Permit::asking(move |owner, repo_id| {
+            let judged = maker.judged(store.as_ref(), |account| may(account, owner, repo_id))?;
+            judged.ok_or_else(|| repo::Error::Forbidden {
+                actor: maker.name().to_owned(),
+            })
+        })
     }
 
     fn open_for(&self, caller: &Caller, id: &RepoId, needed: Permissions) -> Result<Project> {

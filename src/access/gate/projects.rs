@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use super::{Caller, Gate};
+use crate::access::account::Account;
 use crate::access::error::{Error, Result};
-use crate::access::rights::grant::decide;
 use crate::access::rights::permission::Permissions;
-use crate::access::rights::virtual_path::VirtualPath;
 use crate::base::repo_id::RepoId;
 use crate::repo;
 use crate::repo::{Missing, Project, ProjectWriter, Rule};
@@ -49,13 +48,13 @@ impl Gate {
     /// [`repo::Error::Exists`] for a name that is taken.
     pub fn create_project(&self, caller: &Caller, id: &RepoId) -> Result<Project> {
         let account = &caller.account;
-        let path = VirtualPath::new(account.number, id);
-        if !decide(&account.grants(), &path, Permissions::WRITE) {
+        let may =
+            |account: &Account, owner, id: &RepoId| account.may_at(Permissions::WRITE, owner, id);
+        if !may(account, account.number, id) {
             return Err(Error::no_role(&account.name));
         }
-        Ok(self
-            .projects
-            .create_project(id, account.number, caller.actor())?)
+        let projects = self.projects.clone().permitted_by(self.permit(caller, may));
+        Ok(projects.create_project(id, account.number, caller.actor())?)
     }
 
     /// Opens a project for who may rename it, see its tokens and set its rules.
@@ -77,15 +76,13 @@ impl Gate {
     /// As there; as [`Gate::open`], also for a new identifier that the caller could not make a project of
     /// this owner under.
     pub fn rename_project(&self, caller: &Caller, id: &RepoId, new_id: &RepoId) -> Result<Project> {
-        self.change_project(caller, id, |project| {
+        let new = new_id.clone();
+        let may = move |account: &Account, owner| account.may_at(Permissions::WRITE, owner, &new);
+        self.change_project(caller, id, may, |writer| {
             if new_id == id {
-                return Ok(project);
+                return Ok(Project::clone(&writer));
             }
-            let path = VirtualPath::new(project.owner(), new_id);
-            if !decide(&caller.account.grants(), &path, Permissions::WRITE) {
-                return Err(Error::no_role(&caller.account.name));
-            }
-            Ok(ProjectWriter::new(project, caller.actor()).rename_project(new_id)?)
+            Ok(writer.rename_project(new_id)?)
         })
     }
 
@@ -96,19 +93,16 @@ impl Gate {
     /// As there; as [`Gate::open`]; [`Error::Forbidden`] for who has not the role for everything;
     /// [`Error::Invalid`] for a name that no enabled account has.
     pub fn transfer_project(&self, caller: &Caller, id: &RepoId, owner: &str) -> Result<Project> {
-        self.change_project(caller, id, |project| {
+        let may = |account: &Account, _| account.is_root();
+        self.change_project(caller, id, may, |writer| {
             self.require_root(caller)?;
             let new = self.known_account(owner)?;
-            if new
-                .as_ref()
-                .is_some_and(|new| new.number == project.owner())
-            {
-                return Ok(project);
+            if new.as_ref().is_some_and(|new| new.number == writer.owner()) {
+                return Ok(Project::clone(&writer));
             }
             let new = new.filter(|new| new.enabled);
             let new =
                 new.ok_or_else(|| Error::invalid(format!("there is no enabled user \"{owner}\"")))?;
-            let writer = ProjectWriter::new(project, caller.actor());
             Ok(writer.transfer_project(new.number, &new.name)?)
         })
     }
@@ -118,23 +112,30 @@ impl Gate {
     /// # Errors
     /// As there; as [`Gate::open`], also for who may see it but not manage it.
     pub fn set_rules(&self, caller: &Caller, id: &RepoId, rules: &[Rule]) -> Result<()> {
-        let set = |project: Project| {
-            ProjectWriter::new(project.clone(), caller.actor()).set_rules(rules)?;
-            Ok(project)
-        };
-        self.change_project(caller, id, set).map(drop)
+        self.change_project(
+            caller,
+            id,
+            |_, _| true,
+            |writer| Ok(writer.set_rules(rules)?),
+        )
     }
 
-    /// Opens a project to manage it and changes it. Where somebody renamed it or gave it away meanwhile, the
-    /// caller's right is judged anew.
-    fn change_project(
+    /// Opens a project to manage it and changes it, while who may manage it also `may` do this where the account of
+    /// this number owns it. Where somebody renamed it or gave it away meanwhile, the caller's right is judged anew.
+    fn change_project<T>(
         &self,
         caller: &Caller,
         id: &RepoId,
-        change: impl Fn(Project) -> Result<Project>,
-    ) -> Result<Project> {
+        may: impl Fn(&Account, u64) -> bool + Send + Sync + 'static,
+        change: impl Fn(ProjectWriter) -> Result<T>,
+    ) -> Result<T> {
+        let permit = self.permit(caller, move |account, owner, repo_id| {
+            account.rights().on(owner, repo_id).manage && may(account, owner)
+        });
         for _ in 0..CHANGE_ATTEMPTS_MAX {
-            match change(self.open_to_manage(caller, id)?) {
+            let project = self.open_to_manage(caller, id)?;
+            let writer = ProjectWriter::new(project, caller.actor()).permitted_by(permit.clone());
+            match change(writer) {
                 Err(Error::Repo(repo::Error::NotFound {
                     what: Missing::Project,
                 })) => {}

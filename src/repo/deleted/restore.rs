@@ -28,6 +28,7 @@ impl Projects {
         store.commit_prepared(|batch| {
             let kept = self.deleted_project(number)?;
             let mut record = ProjectRecord::clone(&kept.value.record);
+            self.permit.hold(record.owner, &record.repo_id, batch)?;
             if let Some(id) = new_id {
                 record.repo_id = id.clone();
             }
@@ -69,7 +70,7 @@ impl Projects {
         opened.check_branch_count()?;
         store.commit_prepared(|batch| {
             let kept = self.deleted_branch(project, number)?;
-            opened.hold(batch)?;
+            let now = opened.hold_permitted(&self.permit, batch)?;
             let mut record = BranchRecord::clone(&kept.value.record);
             if let Some(name) = new_name {
                 if *name != record.name {
@@ -87,7 +88,7 @@ impl Projects {
             let restored = AuditRecord {
                 branch: Some((number, record.name.to_string())),
                 detail: new_name.map(|_| format!("was {}", kept.value.record.name)),
-                ..opened.noted(actor, Action::BranchRestored)
+                ..now.noted(actor, Action::BranchRestored)
             };
             audit::add(batch, &restored);
             Ok(())

@@ -10,7 +10,7 @@ use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, DeletedRecord, LastChange, ProjectRecord};
 use crate::repo::{Branch, Condition, Error, Missing, Result, audit};
-use crate::store::{Batch, Expect};
+use crate::store::Expect;
 
 impl ProjectWriter {
     /// Makes a branch: empty, or in the state that `from` names, which costs one record.
@@ -72,7 +72,7 @@ impl ProjectWriter {
             self.check_deleted_branches()?;
         }
         let number = store.commit_prepared(|batch| {
-            self.hold_permitted(batch)?;
+            self.hold_permitted(&self.permit, batch)?;
             if exists()? {
                 return Err(Error::Exists { what: "branch" });
             }
@@ -114,7 +114,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let new_key = key::branch_name(self.number(), new_name.as_str());
         store.commit_prepared(|batch| {
-            self.hold_permitted(batch)?;
+            self.hold_permitted(&self.permit, batch)?;
             let branch = self.branch(name)?;
             branch.require(condition)?;
             if name == new_name {
@@ -152,7 +152,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
-            self.hold_permitted(batch)?;
+            self.hold_permitted(&self.permit, batch)?;
             let branch = self.branch(name)?;
             branch.require(condition)?;
             let record = DeletedRecord {
@@ -193,7 +193,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
-            let kept = self.require_as_opened()?;
+            let kept = self.require_as_opened(batch)?;
             let record = DeletedRecord {
                 record: ProjectRecord::clone(&kept.value),
                 deleted_at,
@@ -210,18 +210,6 @@ impl ProjectWriter {
             Ok::<_, Error>(())
         })?;
         store.settle();
-        Ok(())
-    }
-
-    /// Has a batch committed only while the project is as it is now, and who changes it may.
-    ///
-    /// # Errors
-    /// [`Missing::Project`], [`Error::Forbidden`].
-    fn hold_permitted(&self, batch: &mut Batch) -> Result<()> {
-        let project = self.now()?;
-        let permitted = self.permit.require(project.owner(), project.repo_id())?;
-        batch.expected.push(project.expected());
-        batch.expected.extend(permitted);
         Ok(())
     }
 

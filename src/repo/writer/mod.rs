@@ -95,7 +95,7 @@ impl ProjectWriter {
         }
     }
 
-    /// Makes changes of branches only while this permits it.
+    /// Makes changes only while this permits it.
     ///
     /// # Errors
     /// Those changes then also end in [`Error::Forbidden`].

@@ -7,7 +7,7 @@ use crate::base::repo_id::RepoId;
 #[cfg(doc)]
 use crate::repo::Error;
 use crate::repo::Result;
-use crate::store::Expect;
+use crate::store::{Batch, Expect};
 
 /// Gives what a commit expects, so that the permission still holds with it.
 type Ask = dyn Fn(u64, &RepoId) -> Result<(String, Expect)> + Send + Sync;
@@ -37,6 +37,22 @@ impl Permit {
     ) -> Result<Option<(String, Expect)>> {
         let asked = self.0.as_ref().map(|ask| ask(owner, repo_id));
         asked.transpose()
+    }
+
+    /// Has a batch committed only while the permission holds.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`].
+    pub(in crate::repo) fn hold(
+        &self,
+        owner: u64,
+        repo_id: &RepoId,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        if let Some(judged) = self.require(owner, repo_id)? {
+            batch.expect(judged);
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
 use crate::repo::{Error, Missing, Project, Result, audit};
-use crate::store::{Expect, Versioned};
+use crate::store::{Batch, Expect, Versioned};
 
 impl ProjectWriter {
     /// Gives the project another identifier. Its number stays, and with it branches, snapshots and tokens;
@@ -20,7 +20,7 @@ impl ProjectWriter {
         let number = self.number();
         let new_key = key::project_id(new_id.as_str());
         store.commit_prepared(|batch| {
-            let kept = self.require_as_opened()?;
+            let kept = self.require_as_opened(batch)?;
             if store.record(&new_key)?.is_some() {
                 return Err(Error::Exists { what: "project" });
             }
@@ -55,7 +55,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let number = self.number();
         store.commit_prepared(|batch| {
-            let kept = self.require_as_opened()?;
+            let kept = self.require_as_opened(batch)?;
             let record = ProjectRecord {
                 owner,
                 ..ProjectRecord::clone(&kept.value)
@@ -75,15 +75,16 @@ impl ProjectWriter {
     }
 
     /// The record as it is now, while the project has the identifier and the owner that it was opened
-    /// with: by these it was judged who may do this.
+    /// with: by these it was judged who may do this. Has the batch committed only while who changes it may.
     ///
     /// # Errors
-    /// [`Missing::Project`].
-    pub(super) fn require_as_opened(&self) -> Result<Versioned<ProjectRecord>> {
+    /// [`Missing::Project`], [`Error::Forbidden`].
+    pub(super) fn require_as_opened(&self, batch: &mut Batch) -> Result<Versioned<ProjectRecord>> {
         let kept = self.require_project()?;
         if kept.value.repo_id != *self.repo_id() || kept.value.owner != self.owner() {
             return Err(Error::missing(Missing::Project));
         }
+        self.permit.hold(self.owner(), self.repo_id(), batch)?;
         Ok(kept)
     }
 }

@@ -30,7 +30,6 @@ impl ProjectWriter {
             count => format!("{count} rules"),
         };
         store.commit_prepared(|batch| {
-            let kept = self.require_as_opened()?;
             if read.schemas().next().is_some() {
                 for branch in self.branches()? {
                     for (rule, schema) in read.schemas() {
@@ -42,6 +41,8 @@ impl ProjectWriter {
                     batch.expected.push((branch_key, expect));
                 }
             }
+            // Last: to read the schemas may take long.
+            let kept = self.require_as_opened(batch)?;
             let record = ProjectRecord {
                 rules: rules.iter().map(RuleRecord::from).collect(),
                 ..ProjectRecord::clone(&kept.value)
