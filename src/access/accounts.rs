@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::account::Account;
 use super::error::{Error, Result};
 use super::keys;
+use super::maker::{Maker, May};
 use super::password::{self, HashingMemory, PasswordHash};
 use super::records::Records;
 use super::rights::role::Role;
@@ -50,6 +51,18 @@ impl Accounts {
     #[must_use]
     pub fn acting(self, actor: Actor) -> Self {
         Self { actor, ..self }
+    }
+
+    /// The same, with changes that this account makes, and only while it still `may`.
+    ///
+    /// # Errors
+    /// Those changes then also end in [`Error::Forbidden`].
+    #[must_use]
+    pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
+        Self {
+            records: self.records.made_by(maker, may),
+            ..self
+        }
     }
 
     /// The same, with changes that may leave nobody who may do everything.

@@ -6,6 +6,9 @@ use super::account::Account;
 use super::keys;
 use crate::store::{Expect, Store, StoreError};
 
+/// True of an account that may make a change.
+pub(super) type May = fn(&Account) -> bool;
+
 /// The account that makes a change, as it was judged when the change began. Until the commit it may take long: a body
 /// comes, a password is hashed, much is read. Who loses the right meanwhile changes nothing any more.
 #[derive(Clone, Debug)]

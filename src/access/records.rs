@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
+use super::maker::{Maker, May};
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
@@ -17,6 +18,8 @@ use crate::store::{Batch, Folder, Store, Versioned, retry};
 pub(super) struct Records {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    /// See [`Records::made_by`].
+    maker: Option<(Maker, May)>,
 }
 
 impl Records {
@@ -24,6 +27,18 @@ impl Records {
         Self {
             store: Arc::clone(projects.store()),
             clock: Arc::clone(projects.clock()),
+            maker: None,
+        }
+    }
+
+    /// The same, with changes that this account makes, and only while it still `may`.
+    ///
+    /// # Errors
+    /// A commit then also ends in [`Error::Forbidden`].
+    pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
+        Self {
+            maker: Some((maker, may)),
+            ..self
         }
     }
 
@@ -64,8 +79,19 @@ impl Records {
     }
 
     /// Makes the batch durable and visible.
-    pub(super) fn commit(&self, batch: Batch) -> Result<()> {
+    pub(super) fn commit(&self, mut batch: Batch) -> Result<()> {
+        self.hold(&mut batch)?;
         self.store.commit(batch)?;
+        Ok(())
+    }
+
+    /// Has a batch committed only while who makes the change may.
+    pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
+        if let Some((maker, may)) = &self.maker {
+            let judged = maker.judged(self.store.as_ref(), may)?;
+            let judged = judged.ok_or_else(|| Error::no_role(maker.name()))?;
+            batch.expect(judged);
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::iter;
 use std::sync::{Arc, mpsc};
 
-use siteconf::access::{Caller, Result, Right};
+use siteconf::access::{Accounts, Caller, Result, Right, Role};
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::audit::Filter;
@@ -51,7 +51,7 @@ impl Change {
 
 /// All of them.
 fn changes() -> impl Iterator<Item = &'static Change> {
-    OF_PROJECTS.iter()
+    OF_PROJECTS.iter().chain(&OF_ACCOUNTS)
 }
 
 static OF_PROJECTS: [Change; 8] = [
@@ -92,6 +92,60 @@ static OF_PROJECTS: [Change; 8] = [
         restore,
     ),
 ];
+
+static OF_ACCOUNTS: [Change; 7] = [
+    Change::new(
+        "make an account",
+        Some(ROOT),
+        |_, _, name| name.to_owned(),
+        |world, eve, it| {
+            let made = accounts(world, eve)?.create(it, PASSWORD, &[Role::Root]);
+            made.map(drop)
+        },
+    ),
+    Change::new("set a password", Some(ROOT), account, |world, eve, it| {
+        world.gate.set_password_of(eve, it, PASSWORD)
+    }),
+    Change::new(
+        "disable an account",
+        Some(ROOT),
+        account,
+        |world, eve, it| world.gate.set_account_enabled(eve, it, false),
+    ),
+    Change::new(
+        "rename an account",
+        Some(ROOT),
+        account,
+        |world, eve, it| accounts(world, eve)?.rename(it, &format!("{it}.2")),
+    ),
+    Change::new("give a role", Some(ROOT), account, |world, eve, it| {
+        accounts(world, eve)?.add_role(it, &Role::Root).map(drop)
+    }),
+    Change::new("take a role", Some(ROOT), account, |world, eve, it| {
+        accounts(world, eve)?
+            .remove_role(it, &Role::Auditor)
+            .map(drop)
+    }),
+    Change::new(
+        "remove an account",
+        Some(ROOT),
+        account,
+        |world, eve, it| world.gate.remove_account(eve, it),
+    ),
+];
+
+/// An account that nobody logs in to.
+fn account(world: &World, _: &Caller, name: &str) -> String {
+    let made = world
+        .accounts
+        .create_moved(name, name, None, &[Role::Auditor]);
+    made.unwrap().name().to_owned()
+}
+
+/// The accounts, as eve changes them.
+fn accounts(world: &World, eve: &Caller) -> Result<Accounts> {
+    world.gate.accounts(eve)
+}
 
 fn own_project(world: &World, eve: &Caller, name: &str) -> String {
     let repo_id = format!("{name}.erp");
@@ -299,4 +353,30 @@ fn give_to_adam(world: &World, repo_id: &RepoId) {
     let adam = world.accounts.by_name("adam").unwrap().number();
     let given = past_gate(world, repo_id).transfer_project(adam, "adam");
     given.unwrap();
+}
+
+#[test]
+fn who_has_the_role_for_everything_changes_the_own_account_while_another_does() {
+    on_each_engine(|world, store, other| {
+        let first = eve(world, Some(ROOT));
+        let give_up = || {
+            accounts(world, &first)?
+                .remove_role("eve", &Role::Root)
+                .map(drop)
+        };
+        let (outcome, _) = overtaken(give_up, store, other, |other| give(other, OTHERS));
+        assert_eq!(told(outcome), "done");
+        let roles = world.accounts.by_name("eve").unwrap().roles().to_vec();
+        assert_eq!(roles, [OTHERS.parse().unwrap()]);
+
+        let second = eve(world, Some(ROOT));
+        let give_back = || {
+            accounts(world, &second)?
+                .add_role("eve", &Role::Auditor)
+                .map(drop)
+        };
+        let (outcome, last) = overtaken(give_back, store, other, |other| lose(other, Some(ROOT)));
+        assert_eq!(told(outcome), NO_ROLE);
+        assert_eq!(last_change(world), last);
+    });
 }

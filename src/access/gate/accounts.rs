@@ -54,7 +54,8 @@ impl Gate {
     /// [`Error::Forbidden`] for who has not the role for everything.
     pub fn accounts(&self, caller: &Caller) -> Result<Accounts> {
         self.require_root(caller)?;
-        Ok(self.accounts.clone().acting(caller.actor()))
+        let accounts = self.accounts.clone().acting(caller.actor());
+        Ok(accounts.made_by(caller.maker(), Account::is_root))
     }
 
     /// Refuses who has not the role for everything.
