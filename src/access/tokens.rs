@@ -7,6 +7,7 @@ use super::account_limits::AccountLimits;
 use super::accounts::Accounts;
 use super::error::{Error, Result};
 use super::keys;
+use super::maker::{Maker, May};
 use super::records::Records;
 use super::token::scope::Scope;
 use super::token::{
@@ -46,6 +47,18 @@ impl Tokens {
         }
     }
 
+    /// The same, with changes that this account makes, and only while it still `may`.
+    ///
+    /// # Errors
+    /// Those changes then also end in [`Error::Forbidden`].
+    #[must_use]
+    pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
+        Self {
+            records: self.records.made_by(maker, may),
+            ..self
+        }
+    }
+
     /// Makes a token for an account. The secret cannot be had again.
     ///
     /// # Errors
@@ -81,7 +94,7 @@ impl Tokens {
             name: new.name,
             digest: secret.digest(),
             suffix: secret.suffix().to_owned(),
-            scope: self.scope(&new.repos, account)?,
+            scope: Scope::Allowlist(Vec::new()),
             expires_at: new.expires_at,
             found_expired: false,
             fingerprint_required: new.fingerprint_required,
@@ -100,24 +113,30 @@ impl Tokens {
                 }
             }));
         }
-        self.add(account, &mut token, actor, |_| {})?;
-        Ok(self.view(account, &token))
+        let owner = self.add(account, &mut token, actor, |owner, token| {
+            token.scope = self.scope(&new.repos, owner)?;
+            Ok(())
+        })?;
+        Ok(self.view(&owner, &token))
     }
 
-    /// Gives a token a number, has `complete` add what depends on it, and writes the token.
+    /// Gives a token a number, has `complete` add what depends on it and on its owner, and writes the token. Gives
+    /// the owner as it was then.
     pub(super) fn add(
         &self,
         account: &Account,
         token: &mut Token,
         actor: &Actor,
-        complete: impl Fn(&mut Token),
-    ) -> Result<()> {
+        complete: impl Fn(&Account, &mut Token) -> Result<()>,
+    ) -> Result<Arc<Account>> {
         self.records.retry_on_conflict(|| {
             let mut batch = Batch::default();
+            let owner = self.hold(account, &mut batch)?;
+            let account = &*owner;
             // Read before the tokens are counted: a token made meanwhile moves it, and the commit
             // is refused.
             token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
-            complete(token);
+            complete(account, token)?;
             check_count(self.kept_of(account)?.len(), self.limits)?;
             let key = keys::token(account.number, token.number);
             batch.write(key, Expect::Absent, token);
@@ -137,8 +156,24 @@ impl Tokens {
                 ..noted
             };
             audit::add(&mut batch, &made);
-            self.records.commit(batch)
+            self.records.commit(batch)?;
+            Ok(owner)
         })
+    }
+
+    /// The account as it is now; has a batch committed only while it is so, by which it is judged what its token may
+    /// cover.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] when who makes the change may not any more; [`Error::NoSuchAccount`].
+    fn hold(&self, account: &Account, batch: &mut Batch) -> Result<Arc<Account>> {
+        self.records.hold(batch)?;
+        let kept = self.accounts.kept(account.number)?;
+        let kept = kept.ok_or_else(|| Error::NoSuchAccount {
+            name: account.name.clone(),
+        })?;
+        batch.expect((keys::account(account.number), kept.expect()));
+        Ok(kept.value)
     }
 
     /// The account that has the token of this id.
@@ -176,12 +211,10 @@ impl Tokens {
         change: &TokenChange,
         actor: &Actor,
     ) -> Result<TokenView> {
-        if self.kept(account, id)?.is_none() {
-            return Err(Error::NoSuchToken);
-        }
-        let added = self.scope(&change.added_repos, account)?;
         self.records.retry_on_conflict(|| {
             let kept = self.kept(account, id)?.ok_or(Error::NoSuchToken)?;
+            let mut batch = Batch::with_reserve();
+            let account = &*self.hold(account, &mut batch)?;
             let mut token = Token::clone(&kept.value);
             if let Some(name) = change.name.as_ref().filter(|name| **name != token.name) {
                 check_new_token_name(name)?;
@@ -191,9 +224,9 @@ impl Tokens {
             let scope = repos.map(|repos| token.scope.parse_again(repos, account, projects, most));
             token.apply(change, scope.transpose()?.as_ref());
             if !change.added_repos.is_empty() {
+                let added = self.scope(&change.added_repos, account)?;
                 token.scope.extend(&added, most)?;
             }
-            let mut batch = Batch::with_reserve();
             let key = keys::token(account.number, token.number);
             batch.write(key, kept.expect(), &token);
             let changed = AuditRecord {

@@ -3,7 +3,8 @@
 use std::iter;
 use std::sync::{Arc, mpsc};
 
-use siteconf::access::{Accounts, Caller, Result, Right, Role};
+use siteconf::access::{Accounts, Caller, Result, Right, Role, TokenChange, Tokens};
+use siteconf::base::actor::Actor;
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::audit::Filter;
@@ -12,11 +13,12 @@ use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
 use crate::overtaken::{Overtaken, pair, pair_over, root};
-use crate::{PASSWORD, World, id, texts};
+use crate::{PASSWORD, World, id, named, texts};
 
 const NO_ROLE: &str = "no right allows this";
 const ROOT: &str = "ROLE_SITEBUILDER_EDITOR__ROOT";
 const PUBLIC: &str = "ROLE_SITEBUILDER_EDITOR__PUBLIC";
+const ACME: &str = "ROLE_SITEBUILDER_USER__acme";
 /// A role that no change needs.
 const OTHERS: &str = "ROLE_SITEBUILDER_USER__other";
 
@@ -51,7 +53,8 @@ impl Change {
 
 /// All of them.
 fn changes() -> impl Iterator<Item = &'static Change> {
-    OF_PROJECTS.iter().chain(&OF_ACCOUNTS)
+    let others = OF_ACCOUNTS.iter().chain(&OF_TOKENS);
+    OF_PROJECTS.iter().chain(others)
 }
 
 static OF_PROJECTS: [Change; 8] = [
@@ -133,6 +136,65 @@ static OF_ACCOUNTS: [Change; 7] = [
         |world, eve, it| world.gate.remove_account(eve, it),
     ),
 ];
+
+static OF_TOKENS: [Change; 5] = [
+    Change::new(
+        "make a token",
+        Some(ACME),
+        acme_project,
+        |world, eve, it| world.make_token(eve, &[it]).map(drop),
+    ),
+    Change::new(
+        "change a token",
+        Some(ACME),
+        |world, eve, name| {
+            format!(
+                "{} {}",
+                acme_project(world, eve, name),
+                token(world, eve, name)
+            )
+        },
+        |world, eve, it| {
+            let (repo_id, token) = it.split_once(' ').unwrap();
+            let change = TokenChange {
+                repos: Some(texts(&[repo_id])),
+                ..TokenChange::default()
+            };
+            world.gate.change_token(eve, token, &change).map(drop)
+        },
+    ),
+    Change::new("rotate a token", None, token, |world, eve, it| {
+        world.gate.rotate_token(eve, it, 0).map(drop)
+    }),
+    Change::new("revoke a token", None, token, |world, eve, it| {
+        world.gate.revoke_token(eve, it)
+    }),
+    Change::new(
+        "revoke another's token",
+        Some(ROOT),
+        |world, _, name| token_of(world, "adam", name),
+        |world, eve, it| world.gate.revoke_token(eve, it),
+    ),
+];
+
+/// A project of another that a role opens.
+fn acme_project(world: &World, _: &Caller, name: &str) -> String {
+    let (repo_id, adam) = (format!("acme/{name}.erp"), world.accounts.by_name("adam"));
+    let made = world
+        .projects
+        .create_project(&id(&repo_id), adam.unwrap().number(), "adam");
+    made.unwrap().repo_id().to_string()
+}
+
+fn token(world: &World, _: &Caller, name: &str) -> String {
+    token_of(world, "eve", name)
+}
+
+fn token_of(world: &World, owner: &str, name: &str) -> String {
+    let (tokens, owner) = (Tokens::new(&world.projects), world.accounts.by_name(owner));
+    let made = tokens.create(&owner.unwrap(), named(name, &[]), &Actor::service());
+    made.unwrap().1.id
+}
 
 /// An account that nobody logs in to.
 fn account(world: &World, _: &Caller, name: &str) -> String {
@@ -377,6 +439,32 @@ fn who_has_the_role_for_everything_changes_the_own_account_while_another_does() 
         };
         let (outcome, last) = overtaken(give_back, store, other, |other| lose(other, Some(ROOT)));
         assert_eq!(told(outcome), NO_ROLE);
+        assert_eq!(last_change(world), last);
+    });
+}
+
+#[test]
+fn no_token_is_left_of_an_account_that_is_removed_while_it_is_made() {
+    on_each_engine(|world, store, other| {
+        let eve = eve(world, None);
+        let make = || world.make_token(&eve, &["*"]).map(drop);
+        let (outcome, last) = overtaken(make, store, other, |other| {
+            other.accounts.remove("eve").unwrap();
+        });
+        assert_eq!(told(outcome), NO_ROLE);
+        assert_eq!(last_change(world), last);
+        // Neither one that a command makes.
+        let adam = world.accounts.by_name("adam").unwrap();
+        let make = || {
+            let tokens = Tokens::new(&world.projects);
+            tokens
+                .create(&adam, named("erp", &["*"]), &Actor::service())
+                .map(drop)
+        };
+        let (outcome, last) = overtaken(make, store, other, |other| {
+            other.accounts.remove("adam").unwrap();
+        });
+        assert_eq!(told(outcome), "there is no user \"adam\"");
         assert_eq!(last_change(world), last);
     });
 }

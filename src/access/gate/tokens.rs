@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use super::{Caller, Gate};
+use crate::access::account::Account;
 use crate::access::error::{Error, Refusal, Result};
 use crate::access::token::check::TokenHolder;
 use crate::access::token::list::ListedToken;
 use crate::access::token::scope::{ProjectSelector, find};
 use crate::access::token::{NewToken, TokenChange, TokenView};
-#[cfg(doc)]
 use crate::access::tokens::Tokens;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::Secret;
@@ -73,7 +73,13 @@ impl Gate {
     /// [`Error::Invalid`] for a value that breaks its rule or a project that does not exist,
     /// [`Error::Forbidden`] for one that the caller may not read.
     pub fn create_token(&self, caller: &Caller, new: NewToken) -> Result<(Secret, TokenView)> {
-        self.tokens.create(&caller.account, new, &caller.actor())
+        self.own_tokens(caller)
+            .create(&caller.account, new, &caller.actor())
+    }
+
+    /// The tokens, as the caller changes its own.
+    fn own_tokens(&self, caller: &Caller) -> Tokens {
+        self.tokens.clone().made_by(caller.maker(), |_| true)
     }
 
     /// The caller's tokens, in the order in which they were made.
@@ -97,7 +103,7 @@ impl Gate {
         change: &TokenChange,
     ) -> Result<TokenView> {
         let changed = self
-            .tokens
+            .own_tokens(caller)
             .change(&caller.account, id, change, &caller.actor());
         self.unless_of_another(caller, id, changed)
     }
@@ -113,7 +119,7 @@ impl Gate {
         grace_s: u64,
     ) -> Result<(Secret, TokenView)> {
         let rotated = self
-            .tokens
+            .own_tokens(caller)
             .rotate(&caller.account, id, grace_s, &caller.actor());
         self.unless_of_another(caller, id, rotated)
     }
@@ -125,11 +131,12 @@ impl Gate {
     /// [`Error::NoSuchToken`]; [`Error::Forbidden`] for another's token where the caller has not that role.
     pub fn revoke_token(&self, caller: &Caller, id: &str) -> Result<()> {
         let account = &caller.account;
-        let revoked = self.tokens.revoke(account, id, &caller.actor());
+        let revoked = self.own_tokens(caller).revoke(account, id, &caller.actor());
         match revoked {
             Err(Error::NoSuchToken) if account.is_root() => {
-                let owner = self.tokens.owner_of(id)?;
-                self.tokens.revoke(&owner, id, &caller.actor())
+                let tokens = self.tokens.clone();
+                let tokens = tokens.made_by(caller.maker(), Account::is_root);
+                tokens.revoke(&*tokens.owner_of(id)?, id, &caller.actor())
             }
             revoked => self.unless_of_another(caller, id, revoked),
         }

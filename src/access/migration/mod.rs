@@ -187,8 +187,9 @@ impl Tokens {
             moved: None,
             earlier: None,
         };
-        self.add(account, &mut token, actor, |token| {
+        self.add(account, &mut token, actor, |_, token| {
             old.give_terms(scope, token);
+            Ok(())
         })?;
         Ok(Brought::Made)
     }
