@@ -3,16 +3,17 @@
 use std::iter;
 use std::sync::{Arc, mpsc};
 
+use bytes::Bytes;
 use siteconf::access::{Accounts, Caller, Result, Right, Role, TokenChange, Tokens};
 use siteconf::base::actor::Actor;
-use siteconf::base::branch_name::BranchName;
+use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
 use siteconf::repo::audit::Filter;
 use siteconf::repo::{Check, Condition, DeletedId, ProjectWriter, Rule};
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
-use crate::overtaken::{Overtaken, pair, pair_over, root};
+use crate::overtaken::{Overtaken, branch, pair, pair_over, root};
 use crate::{PASSWORD, World, id, named, texts};
 
 const NO_ROLE: &str = "no right allows this";
@@ -57,7 +58,7 @@ fn changes() -> impl Iterator<Item = &'static Change> {
     OF_PROJECTS.iter().chain(others)
 }
 
-static OF_PROJECTS: [Change; 8] = [
+static OF_PROJECTS: [Change; 9] = [
     Change::new(
         "make a project",
         Some(PUBLIC),
@@ -72,6 +73,18 @@ static OF_PROJECTS: [Change; 8] = [
         |world, eve, it| world.gate.transfer_project(eve, &id(it), "root").map(drop),
     ),
     Change::new("set rules", Some(PUBLIC), public_project, set_rules),
+    Change::new(
+        "pass over rules",
+        Some(ROOT),
+        project_with_rules,
+        |world, eve, it| {
+            let writer = world.gate.open_to_change(eve, &id(it), Right::Write)?;
+            let writer = world.gate.pass_over_rules(eve, writer)?;
+            let (main, path) = (branch("main"), FilePath::parse("a.json").unwrap());
+            let file = world.projects.new_file(Bytes::from_static(b"{"))?;
+            Ok(writer.save(&main, &path, file, Condition::None).map(drop)?)
+        },
+    ),
     Change::new("delete a project", Some(PUBLIC), public_project, delete),
     Change::new(
         "restore a project",
@@ -219,6 +232,14 @@ fn public_project(world: &World, eve: &Caller, name: &str) -> String {
     own_project(world, eve, &format!("public/{name}"))
 }
 
+fn project_with_rules(world: &World, eve: &Caller, name: &str) -> String {
+    let it = own_project(world, eve, name);
+    let writer = past_gate(world, &id(&it));
+    writer.create_branch(&branch("main"), None).unwrap();
+    set_rules(world, eve, &it).unwrap();
+    it
+}
+
 fn deleted_project(world: &World, eve: &Caller, name: &str) -> String {
     let repo_id = id(&own_project(world, eve, name));
     past_gate(world, &repo_id).delete_project().unwrap();
@@ -227,10 +248,7 @@ fn deleted_project(world: &World, eve: &Caller, name: &str) -> String {
 
 fn deleted_branch(world: &World, eve: &Caller, name: &str) -> String {
     let repo_id = id(&own_project(world, eve, name));
-    let (writer, main) = (
-        past_gate(world, &repo_id),
-        BranchName::parse("main").unwrap(),
-    );
+    let (writer, main) = (past_gate(world, &repo_id), branch("main"));
     writer.create_branch(&main, None).unwrap();
     writer.delete_branch(&main, &Condition::None).unwrap();
     deleted(world, &repo_id).to_string()

@@ -278,7 +278,7 @@ fn who_lost_the_right_after_a_change_began_changes_no_branch() {
 
 const ROLE: &str = "ROLE_SITEBUILDER_USER__acme";
 
-fn branch(name: &str) -> BranchName {
+pub(crate) fn branch(name: &str) -> BranchName {
     BranchName::parse(name).unwrap()
 }
 

@@ -73,6 +73,18 @@ pub(super) fn passes_over_rules(context: &RequestContext, caller: &Caller) -> Re
     Ok(passes_over)
 }
 
+/// The same project, where changes pass over the rules for contents if that is asked for.
+pub(super) fn by_rules(
+    context: &RequestContext,
+    caller: &Caller,
+    project: ProjectWriter,
+) -> Result<ProjectWriter, Error> {
+    if passes_over_rules(context, caller)? {
+        return Ok(context.gate().pass_over_rules(caller, project)?);
+    }
+    Ok(project)
+}
+
 /// Opens a project for a change.
 pub(super) fn writer(
     context: &RequestContext,

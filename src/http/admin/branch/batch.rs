@@ -21,7 +21,7 @@ use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_FOLDERS_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::{passes_over_rules, writer};
+use crate::http::admin::open::{by_rules, passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -196,9 +196,8 @@ fn save(
         .filter_map(BatchAction::puts)
         .cloned()
         .collect();
-    let saved = project
+    let saved = by_rules(context, caller, project)?
         .saying(message)
-        .passing_over_rules(passes_over_rules(context, caller)?)
         .batch(&branch, actions, &condition)?;
     let mut etags = BTreeMap::new();
     for path in put {

@@ -8,7 +8,7 @@ use super::state::{StateJson, told_digest};
 use crate::access::{Caller, Right};
 use crate::base::id::{GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::{open_state, passes_over_rules, writer};
+use crate::http::admin::open::{by_rules, open_state, passes_over_rules, writer};
 use crate::http::error::Error;
 use crate::http::reply::disposition::Disposition;
 use crate::http::reply::file;
@@ -100,9 +100,8 @@ pub(super) fn save(
     let condition = condition(context.headers())?;
     let project = writer(context, caller, &at.project, Right::Write)?;
     let message = params::message(context.query.text("message")?)?;
-    let saved = project
+    let saved = by_rules(context, caller, project)?
         .saying(message)
-        .passing_over_rules(passes_over_rules(context, caller)?)
         .save(&branch, &path, file, condition)?;
     let tag = ETag::of_blob(saved.blob);
     let status = if saved.created {
@@ -134,9 +133,8 @@ pub(super) fn delete(
     let condition = condition(context.headers())?;
     let project = writer(context, caller, &at.project, Right::Delete)?;
     let message = params::message(context.query.text("message")?)?;
-    let deleted = project
+    let deleted = by_rules(context, caller, project)?
         .saying(message)
-        .passing_over_rules(passes_over_rules(context, caller)?)
         .delete(&branch, &path, condition)?;
     Ok(Reply::json(
         StatusCode::OK,

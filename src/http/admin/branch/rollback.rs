@@ -9,7 +9,7 @@ use super::state::{StateJson, digest_after_change};
 use crate::access::{Caller, Right};
 use crate::base::id::is_commit_id;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::http::admin::open::{open_branch, passes_over_rules, writer};
+use crate::http::admin::open::{by_rules, open_branch, passes_over_rules, writer};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::request::conditions::ETag;
@@ -57,7 +57,7 @@ pub(super) fn restore(
         return whole::respond(context, changes, None, Tagged::No);
     }
     let project = writer(context, caller, &at.project, Right::Rollback)?;
-    let project = project.passing_over_rules(passes_over);
+    let project = by_rules(context, caller, project)?;
     let done = project.rollback(&name, to, &paths, &condition)?;
     let digest = digest_after_change(&done.revision);
     let shown = RolledBackJson {
