@@ -431,6 +431,8 @@ impl Accounts {
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             if !change(&mut account) {
+                // Who took it away a moment ago may still wait for the others.
+                self.records.settle();
                 return Ok(None);
             }
             let mut batch = Batch::with_reserve();

@@ -98,8 +98,13 @@ impl Records {
     /// The same for what takes rights away: when it returns, no process goes by what was there before.
     pub(super) fn commit_and_settle(&self, batch: Batch) -> Result<()> {
         self.commit(batch)?;
-        self.store.settle();
+        self.settle();
         Ok(())
+    }
+
+    /// Waits until no process goes by what was there before what is there now.
+    pub(super) fn settle(&self) {
+        self.store.settle();
     }
 
     /// Repeats an attempt whose commit found that a record had changed since it was read.

@@ -112,6 +112,10 @@ fn whatever_takes_rights_away_is_settled_before_its_answer() {
             Box::new(|| assert!(accounts.remove_role("eve", &role).unwrap())),
         ),
         (
+            "a role that somebody else may just have taken",
+            Box::new(|| assert!(!accounts.remove_role("eve", &role).unwrap())),
+        ),
+        (
             "a password set",
             Box::new(|| accounts.set_password("eve", "battery staple").unwrap()),
         ),
