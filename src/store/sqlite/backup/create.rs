@@ -195,6 +195,7 @@ impl Session<'_, '_, '_> {
         let entries = match fs::read_dir(&dir) {
             Ok(entries) => entries,
             Err(e) => {
+                self.lacks = true;
                 self.found(format!("{} cannot be read: {e}", dir.display()))?;
                 return Ok(parts);
             }
@@ -227,6 +228,7 @@ impl Session<'_, '_, '_> {
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => {
                     let path = entry.path();
+                    self.lacks = true;
                     self.found(format!("{} cannot be read: {e}", path.display()))?;
                 }
             }
@@ -263,18 +265,22 @@ impl Session<'_, '_, '_> {
         Ok(state)
     }
 
-    /// Refuses to replace a backup by one in which more is missing, where nothing of it is kept: it may be the
-    /// last that has it.
-    fn refuse_more_damaged(&self) -> Result<()> {
-        let missing = (self.findings.len() - self.made_good) as u64;
-        let last = self.place.replaces().filter(|_| self.last.is_none());
-        if last.is_none_or(|last| missing <= last.damaged) {
+    /// Refuses to replace a backup that may be the last to have what is missing in this one, where nothing of it is
+    /// kept. Large blobs are told apart by their names; of rows it is not known which of them it has.
+    fn refuse_to_lose(&self) -> Result<()> {
+        let Some(there) = self.place.replaces().filter(|_| self.last.is_none()) else {
+            return Ok(());
+        };
+        let mut blobs = self.large.keys().map(|id| Part::Blob(*id));
+        let is_lost = |blob| !self.sums.contains_key(&blob) && there.files.contains_key(&blob);
+        if !self.lacks && !blobs.any(is_lost) {
             return Ok(());
         }
-        Err(BackupError::Refused(format!(
-            "the store is damaged, and {missing} things would be missing: the backup there stays as it is; name \
-             another file for what is sound, and see \"siteconf debug check --deep\""
-        )))
+        Err(BackupError::Refused(
+            "the store is damaged, and the backup there may have what is missing: it stays as it is; name another \
+             file for what is sound, and see \"siteconf debug check --deep\""
+                .to_owned(),
+        ))
     }
 
     fn finish(
@@ -295,6 +301,7 @@ impl Session<'_, '_, '_> {
             .chain([Part::Format])
             .collect();
         self.sums.retain(|part, _| named.contains(part));
+        self.refuse_to_lose()?;
         let manifest = Manifest {
             store: self.store.data_folder().format(),
             at,
@@ -304,7 +311,6 @@ impl Session<'_, '_, '_> {
             files: std::mem::take(&mut self.sums),
         };
         self.go_on()?;
-        self.refuse_more_damaged()?;
         self.place.finish(&manifest)?;
         Ok(Made {
             at,

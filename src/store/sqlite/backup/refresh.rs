@@ -150,6 +150,7 @@ impl Session<'_, '_, '_> {
                 Ok(self.with_lost(db, slice))
             })?;
             next = slice.next;
+            self.lacks |= !slice.lost.is_empty();
             for fault in slice.faults {
                 self.found(fault)?;
             }

@@ -60,7 +60,6 @@ impl Session<'_, '_, '_> {
                 None => "the backup has none",
             };
             self.found(format!("{fault}: {what}"))?;
-            self.made_good += usize::from(there.is_some());
         }
         there.map(|bytes| self.put_key_of(&bytes)).transpose()
     }

@@ -23,8 +23,8 @@ pub(super) struct Session<'a, 'p, 't> {
     /// Of everything that may be named by the new manifest.
     pub(super) sums: BTreeMap<Part, FileSum>,
     pub(super) findings: BTreeSet<String>,
-    /// Of how many findings nothing is missing, as the backup there has it.
-    pub(super) made_good: usize,
+    /// True once rows or files of `secrets/` cannot be read, which an earlier backup may have.
+    pub(super) lacks: bool,
     /// The large blobs of all rows.
     pub(super) large: BTreeMap<ObjectId, LargeBlob>,
     pub(super) pace: Pace,
@@ -47,7 +47,7 @@ impl<'a, 'p, 't> Session<'a, 'p, 't> {
             spool: None,
             sums: BTreeMap::new(),
             findings: BTreeSet::new(),
-            made_good: 0,
+            lacks: false,
             large: BTreeMap::new(),
             pace: Pace::begin(),
             new_files: 0,

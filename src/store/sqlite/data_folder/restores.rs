@@ -61,7 +61,7 @@ impl Folder {
         lines.map_err(|()| {
             StoreError::folder(
                 &self.restores_note(),
-                "it is damaged; remove it, and name another folder for backups",
+                "it is damaged; remove it, and name another place for backups",
             )
         })
     }
