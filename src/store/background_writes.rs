@@ -146,7 +146,10 @@ impl Shared {
     /// Commits all together, without those that others have forestalled.
     fn commit(&self, mut batches: Vec<Batch>) {
         while !batches.is_empty() {
-            let mut bundle = Batch::upkeep();
+            let mut bundle = Batch {
+                is_upkeep: true,
+                ..Batch::with_reserve()
+            };
             for batch in &batches {
                 bundle.append(batch.clone());
             }
@@ -157,7 +160,8 @@ impl Shared {
             // Each time at least one goes.
             let goes = |batch: &mut Batch| match &error {
                 StoreError::Conflict { key } => batch.expectations().any(|(of, _)| of == key),
-                _ => true,
+                // What may take the reserve of a full disk is tried once more without the others.
+                _ => !batch.uses_reserve,
             };
             let lost: Vec<_> = batches.extract_if(.., goes).collect();
             let lost = if lost.is_empty() {

@@ -1,14 +1,15 @@
 //! What expires, when the machine's clock does not go as it should (`objects-layout.md`, "Time").
 
 use std::io;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use siteconf::access::{NewToken, TokenState, Visit};
+use siteconf::access::{Error, NewToken, Refused, TokenState, Visit};
 use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::secret::{Secret, ServerKey};
 use siteconf::store::memory::MemoryStore;
-use siteconf::store::{Batch, Result, Staging, Store, Version};
+use siteconf::store::{Batch, Result, Staging, Store, StoreError, Version};
 
 use crate::forwarded::forward_reads;
 use crate::{PASSWORD, World};
@@ -385,4 +386,47 @@ fn a_machine_whose_clock_is_wrong_decides_for_no_other() {
     assert!(right.knows(&right.log_in()));
     *store.ahead_ms.lock().unwrap() = Some(-29_000);
     assert_eq!(mark(&right), at("2026-11-01"));
+}
+
+/// A store whose disk can be full, but for what may take the reserve.
+#[derive(Debug, Default)]
+struct Little {
+    store: MemoryStore,
+    is_full: AtomicBool,
+}
+
+impl Store for Little {
+    forward_reads!();
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        if self.is_full.load(Ordering::Relaxed) && !batch.uses_reserve {
+            return Err(StoreError::Full);
+        }
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+}
+
+#[test]
+fn what_has_expired_is_noted_on_a_full_disk_too() {
+    let store = Arc::new(Little::default());
+    let world = World::over(store.clone(), ServerKey::generate());
+    world.accounts.create("eve", PASSWORD, &[]).unwrap();
+    let token = world.token_until("short", Some("2026-11-01T12:00:00Z"));
+    world.clock.set(at("2026-11-01T12:00:01Z"));
+    store.is_full.store(true, Ordering::Relaxed);
+    let Err(Error::Unauthenticated(refusal)) = world.gate.token(&token, None, None) else {
+        panic!("it has expired");
+    };
+    // What is told of it may not take the reserve, and is written together with it.
+    let from = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let gate = &world.gate;
+    gate.note_refusal(Refused::Token, &refusal, from, "GET /");
+    world.projects.background().flush("");
+    store.is_full.store(false, Ordering::Relaxed);
+    let world = world.restarted("2026-11-01");
+    assert!(!world.counts(&token));
+    assert_eq!(world.listed(), [TokenState::Expired]);
 }
