@@ -141,8 +141,8 @@ impl Accounts {
         more: impl Fn(u64, &mut Batch),
     ) -> Result<Account> {
         self.records.retry_on_conflict(|| {
+            let mut batch = self.records.held(Batch::default())?;
             self.require_free(name)?;
-            let mut batch = Batch::default();
             let number = self
                 .records
                 .next_number(keys::ACCOUNT_COUNTER, &mut batch)?;
@@ -324,12 +324,12 @@ impl Accounts {
     pub fn rename(&self, name: &str, new: &str) -> Result<()> {
         let new = AccountName::parse(new)?;
         self.records.retry_on_conflict(|| {
+            let mut batch = self.records.held(Batch::with_reserve())?;
             let kept = self.kept_by_name(name)?;
             self.require_free(&new)?;
             let mut account = Account::clone(&kept.value);
             account.name = new.to_string();
             let number = account.number;
-            let mut batch = Batch::with_reserve();
             batch.write(keys::account(number), kept.expect(), &account);
             batch.delete(keys::account_name(name), Expect::Anything);
             batch.write(keys::account_name(new.as_str()), Expect::Absent, &number);
@@ -349,9 +349,9 @@ impl Accounts {
     /// [`Error::NoSuchAccount`]; [`Error::LastRoot`]; [`Error::OwnsProjects`].
     pub fn remove(&self, name: &str) -> Result<u64> {
         self.records.retry_on_conflict(|| {
+            let mut batch = self.records.held(Batch::with_reserve())?;
             let kept = self.kept_by_name(name)?;
             let number = kept.value.number;
-            let mut batch = Batch::with_reserve();
             self.keep_a_root(&kept.value, &mut batch)?;
             self.require_nothing_owned(&kept.value, &mut batch)?;
             batch.delete(keys::account(number), kept.expect());
@@ -428,6 +428,7 @@ impl Accounts {
         more: impl Fn(&Account, &mut Batch) -> Result<T>,
     ) -> Result<Option<T>> {
         self.records.retry_on_conflict(|| {
+            let mut batch = self.records.held(Batch::with_reserve())?;
             let kept = self.kept_by_name(name)?;
             let mut account = Account::clone(&kept.value);
             if !change(&mut account) {
@@ -435,7 +436,6 @@ impl Accounts {
                 self.records.settle();
                 return Ok(None);
             }
-            let mut batch = Batch::with_reserve();
             if !may_do_everything(&account) {
                 self.keep_a_root(&kept.value, &mut batch)?;
             }

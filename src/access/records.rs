@@ -85,6 +85,12 @@ impl Records {
         Ok(())
     }
 
+    /// Begins a change: gives the batch, which is committed only while who makes the change may.
+    pub(super) fn held(&self, mut batch: Batch) -> Result<Batch> {
+        self.hold(&mut batch)?;
+        Ok(batch)
+    }
+
     /// Has a batch committed only while who makes the change may.
     pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
         if let Some((maker, may)) = &self.maker {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use siteconf::access::{Error, Right, Role};
+use siteconf::access::{Caller, Error, Right, Role};
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::secret::ServerKey;
@@ -69,7 +69,7 @@ impl Overtaken {
     }
 }
 
-pub(crate) fn root(world: &World) -> siteconf::access::Caller {
+pub(crate) fn root(world: &World) -> Caller {
     world
         .accounts
         .create("root", PASSWORD, &[Role::Root])
@@ -291,4 +291,17 @@ fn state(world: &World, project: &repo::Project) -> Vec<(String, String)> {
         (branch.name().to_string(), head)
     });
     each.collect()
+}
+
+#[test]
+fn of_two_who_take_the_role_for_everything_from_each_other_one_has_it_no_longer() {
+    let (world, store, other) = pair();
+    let role = ["ROLE_SITEBUILDER_EDITOR__ROOT"];
+    let (eve, adam) = (world.user("eve", &role), world.user("adam", &role));
+    let takes = |world: &World, caller: &Caller, from: &str| {
+        world.gate.accounts(caller)?.remove_role(from, &Role::Root)
+    };
+    store.next(move || assert!(takes(&other, &adam, "eve").unwrap()));
+    // Not that nobody would be left who has it.
+    assert_eq!(refusal(takes(&world, &eve, "adam")), "no right allows this");
 }
