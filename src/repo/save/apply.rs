@@ -1,6 +1,5 @@
 //! What each change does to a branch's head, and the one commit that makes them.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::slice;
 use std::sync::Arc;
@@ -87,12 +86,14 @@ fn attempt(
     let mut head = Head::of(&branch)?;
     let rules = projects.shared.validation.rules(project.number(), &kept)?;
     head.rules = rules.map(|rules| (kept.version, rules));
-    let mut permitted = BTreeMap::new();
     let outcomes: Vec<Result<Outcome>> = (jobs.iter())
         .map(|job| {
             let expected = job.permit.require(project.owner(), project.repo_id())?;
             let outcome = head.apply(job)?;
-            permitted.extend(expected);
+            // Of somebody who was judged by two records in turn both are expected: the commit is refused.
+            if let Some(judged) = expected {
+                head.batch.expect(judged);
+            }
             Ok(outcome)
         })
         .collect();
@@ -112,7 +113,6 @@ fn attempt(
         batch.objects.extend(draft.take_objects());
         // The rules that were asked are those that hold: whoever sets others has looked at this head.
         batch.expected.push(project.expected());
-        batch.expected.extend(permitted);
         batch.write(
             key::branch(project.number(), branch.number),
             Expect::Version(branch.version),
