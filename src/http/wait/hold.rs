@@ -15,7 +15,7 @@ use crate::http::request::context::RequestContext;
 /// it is then; where it is told to, it takes a place first among those who wait.
 ///
 /// # Errors
-/// For a `wait` that cannot be those of `may_ask`, which looks at the credential alone, or else its own; those of
+/// For a `wait` that cannot be those of `may_ask`, which looks whether the client may ask, or else its own; those of
 /// `attempt`; [`Error::TooMany`] and [`Error::Overloaded`] where too many wait.
 pub(in crate::http) async fn hold<C, F>(
     context: &RequestContext,

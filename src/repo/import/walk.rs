@@ -31,8 +31,8 @@ pub(super) trait Visitor {
         Ok(())
     }
 
-    /// Something that is left out, a folder as a whole. `path` is its path in the branch; for a name
-    /// that is not allowed there is none.
+    /// Something that is left out, a folder as a whole. `path` is its path in the branch; there is none for
+    /// what can be no path of a branch.
     fn leave_out(&mut self, at: &Path, path: Option<&FilePath>, skip: Skip, why: &str) -> Flow;
 
     /// Something that is left out as a pattern says.
