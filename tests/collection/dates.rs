@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use siteconf::base::clock::{Clock, ManualClock, Timestamp};
 use siteconf::repo::{ImportFolder, ImportOptions};
+use tempfile::TempDir;
 
 use crate::prunes::{pass_days, prune, rule, versions};
 use crate::scene::{Process, branch};
 
+/// A daemon of a new folder, and its clock.
+fn daemon() -> (TempDir, Arc<ManualClock>, Process) {
+    let root = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
+    let daemon = Process::daemon_at(root.path(), Arc::clone(&clock) as Arc<_>);
+    (root, clock, daemon)
+}
+
 /// What an import replaced today is kept as long as anything, whatever date was given for it.
 #[test]
 fn an_import_of_an_earlier_date_can_be_undone_as_long_as_others() {
-    let root = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-    let daemon = Process::daemon_at(root.path(), clock as Arc<_>);
+    let (_root, _, daemon) = daemon();
     let project = daemon.create();
     let at = |text: &str| Timestamp::parse(text).unwrap();
     let old = branch("old");
@@ -39,9 +46,7 @@ fn an_import_of_an_earlier_date_can_be_undone_as_long_as_others() {
 /// As of a machine that began before its clock was set: the mark knew better.
 #[test]
 fn what_was_replaced_by_a_clock_far_behind_is_no_older_than_it_is() {
-    let root = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-    let daemon = Process::daemon_at(root.path(), Arc::clone(&clock) as Arc<_>);
+    let (_root, clock, daemon) = daemon();
     let project = daemon.create();
     let save = |text: &str| daemon.save(&project, "main", "a", text.as_bytes()).unwrap();
     save("1");
@@ -63,9 +68,7 @@ fn what_was_replaced_by_a_clock_far_behind_is_no_older_than_it_is() {
 /// A snapshot of a time to come is as old as the next one, or older.
 #[test]
 fn a_clock_that_was_far_ahead_once_keeps_no_later_snapshot() {
-    let root = tempfile::tempdir().unwrap();
-    let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-    let daemon = Process::daemon_at(root.path(), Arc::clone(&clock) as Arc<_>);
+    let (_root, clock, daemon) = daemon();
     let project = daemon.create();
     let save = |text: &str| daemon.save(&project, "main", "a", text.as_bytes()).unwrap();
     save("1");
