@@ -68,13 +68,13 @@ export default [
     await scroll(tree, 0);
     await page.goBack();
     await heading(page, repo).waitFor();
-    same(await top(tree), at);
+    await soon(() => top(tree), at);
     await soon(() => focused(page), nameOf(120));
     await page.getByRole("link", { name: "Tokens" }).click();
     await heading(page, "Tokens").waitFor();
     await page.goBack();
     await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
-    same(await row(page, nameOf(120)).getAttribute("tabindex"), "0");
+    await soon(() => row(page, nameOf(120)).getAttribute("tabindex"), "0");
     // Whoever leaves before it has come finds it as it was before.
     const late = await held(person, (url) => url.searchParams.get("path") === "wide");
     await page.goForward();
@@ -123,7 +123,8 @@ export default [
     await scroll(tree, 0);
     const isBack = async () => {
       await soon(() => tree.evaluate((node) => node.scrollTop).catch(() => null), at);
-      same([await field.inputValue(), await row(page, nameOf(150)).getAttribute("tabindex")], ["f-1", "0"]);
+      await soon(() => row(page, nameOf(150)).getAttribute("tabindex"), "0");
+      same(await field.inputValue(), "f-1");
     };
     await page.goBack();
     await heading(page, repo).waitFor();
@@ -179,7 +180,7 @@ export default [
       await page.goBack();
       await heading(page, name).waitFor();
     }
-    same([await focused(page), await page.evaluate(() => document.activeElement.tabIndex)], ["a.txt", 0]);
+    await soon(async () => [await focused(page), await page.evaluate(() => document.activeElement.tabIndex)], ["a.txt", 0]);
     await press("F2");
     same(await page.getByRole("dialog").getByRole("textbox").inputValue(), "a.txt");
   }],
@@ -198,14 +199,14 @@ export default [
     await scroll(list, 0);
     await page.goBack();
     await heading(page, repo).waitFor();
-    same(await top(list), at);
-    same(await moment(page, "v0010").evaluate((node) => [node.tabIndex, node === document.activeElement]), [0, true]);
+    await soon(() => top(list), at);
+    await soon(() => moment(page, "v0010").evaluate((node) => [node.tabIndex, node === document.activeElement]), [0, true]);
     await page.getByRole("link", { name: "Compare two states" }).click();
     await page.locator(".compare").waitFor();
     await page.goBack();
     await moment(page, "v0005").waitFor();
     await soon(() => top(list), at);
-    same(await moment(page, "v0010").evaluate((node) => node.tabIndex), 0);
+    await soon(() => moment(page, "v0010").evaluate((node) => node.tabIndex), 0);
   }],
 
   ["the way back reads a history again as far as its row would be looked for", async (world) => {
