@@ -54,7 +54,7 @@ impl Account {
     }
 
     /// Everything it may do.
-    pub fn grants(&self) -> Vec<Grant> {
+    pub fn grants(&self) -> impl Iterator<Item = Grant<'_>> {
         grants(self.number, &self.roles)
     }
 
@@ -70,12 +70,12 @@ impl Account {
 
     /// True if it may do all that to a project that the account of this number owns under this identifier.
     pub fn may_at(&self, needed: Permissions, owner: u64, repo_id: &RepoId) -> bool {
-        decide(&self.grants(), &VirtualPath::new(owner, repo_id), needed)
+        decide(self.grants(), &VirtualPath::new(owner, repo_id), needed)
     }
 
     /// True if it may see whatever there is.
     pub(super) fn may_see_everything(&self) -> bool {
-        sees_everything(&self.grants())
+        sees_everything(self.grants())
     }
 
     /// True if it has the role for everything.
@@ -85,11 +85,11 @@ impl Account {
 
     /// Its rights, to be asked about projects.
     pub fn rights(&self) -> Rights {
-        Rights::new(self.number, self.is_root(), self.grants())
+        Rights::new(self.number, self.roles.clone())
     }
 
     /// What it may do beside what projects say of themselves.
     pub fn service_rights(&self) -> ServiceRights {
-        ServiceRights::new(self.number, self.is_root(), &self.grants())
+        ServiceRights::new(self.number, &self.roles)
     }
 }

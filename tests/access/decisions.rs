@@ -94,8 +94,7 @@ fn every_cell_is_decided_as_the_specification_says() {
         let roles: Vec<Role> = roles.iter().map(|role| role.parse().unwrap()).collect();
         let repo_id = RepoId::parse(repo_id).unwrap();
         let path = VirtualPath::new(if *of == Me { me } else { other }, &repo_id);
-        let grants = grants(me, &roles);
-        let may = |needed| decide(&grants, &path, needed);
+        let may = |needed| decide(grants(me, &roles), &path, needed);
         let decided = cell([
             may(Permissions::READ),
             may(Permissions::LIST),

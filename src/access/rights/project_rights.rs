@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::grant::{Grant, decide};
+use super::grant::decide;
 use super::permission::{Permissions, Right};
+use super::role::{Role, grants};
 use super::virtual_path::VirtualPath;
 use crate::base::repo_id::RepoId;
 
@@ -32,25 +33,19 @@ pub struct ProjectRights {
 #[derive(Clone, Debug)]
 pub struct Rights {
     account: u64,
-    /// True if it has the role for everything.
-    is_root: bool,
-    grants: Vec<Grant>,
+    roles: Vec<Role>,
 }
 
 impl Rights {
-    /// Of the account of this number with these grants.
-    pub(in crate::access) fn new(account: u64, is_root: bool, grants: Vec<Grant>) -> Self {
-        Self {
-            account,
-            is_root,
-            grants,
-        }
+    /// Of the account of this number with these roles.
+    pub(in crate::access) fn new(account: u64, roles: Vec<Role>) -> Self {
+        Self { account, roles }
     }
 
     /// What it may do to a project that the account of this number owns under this identifier.
     pub fn on(&self, owner: u64, repo_id: &RepoId) -> ProjectRights {
         let path = VirtualPath::new(owner, repo_id);
-        let may = |needed| decide(&self.grants, &path, needed);
+        let may = |needed| decide(grants(self.account, &self.roles), &path, needed);
         let full = may(Right::Rollback.needs());
         ProjectRights {
             read: may(Permissions::VIEW),
@@ -58,7 +53,7 @@ impl Rights {
             delete: may(Right::Delete.needs()),
             rollback: full,
             tokens: may(Permissions::VIEW),
-            manage: full && (owner == self.account || self.is_root),
+            manage: full && (owner == self.account || self.roles.contains(&Role::Root)),
         }
     }
 }

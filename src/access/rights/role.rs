@@ -43,33 +43,28 @@ pub struct RoleError {
 
 impl Role {
     /// What the role gives to the account with this number.
-    pub fn grants(&self, account: u64) -> Vec<Grant> {
+    pub fn grant(&self, account: u64) -> Grant<'_> {
         match self {
-            Self::User => vec![Grant::new(Pattern::UserFolder(account), Permissions::FULL)],
-            Self::Prefix(prefix) => {
-                vec![Grant::new(
-                    Pattern::Prefix(prefix.clone()),
-                    Permissions::FULL,
-                )]
-            }
+            Self::User => Grant::new(Pattern::UserFolder(account), Permissions::FULL),
+            Self::Prefix(prefix) => Grant::new(Pattern::Prefix(prefix), Permissions::FULL),
             Self::PublicEditor => {
                 let change = Permissions::WRITE.and(Permissions::REMOVE);
-                vec![Grant::new(Pattern::Public, change)]
+                Grant::new(Pattern::Public, change)
             }
-            Self::Auditor => vec![Grant::new(Pattern::Everything, Permissions::VIEW)],
-            Self::Root => vec![Grant::new(Pattern::Everything, Permissions::ALL)],
+            Self::Auditor => Grant::new(Pattern::Everything, Permissions::VIEW),
+            Self::Root => Grant::new(Pattern::Everything, Permissions::ALL),
         }
     }
 }
 
 /// All grants of an account with these roles. One without a role owns its folder all the same, and
 /// everybody may read what is public.
-pub fn grants(account: u64, roles: &[Role]) -> Vec<Grant> {
+pub fn grants(account: u64, roles: &[Role]) -> impl Iterator<Item = Grant<'_>> {
     let everybody = Grant::new(Pattern::Public, Permissions::VIEW);
-    let mut all = Role::User.grants(account);
-    all.push(everybody);
-    all.extend(roles.iter().flat_map(|role| role.grants(account)));
-    all
+    let given = roles.iter().map(move |role| role.grant(account));
+    [Role::User.grant(account), everybody]
+        .into_iter()
+        .chain(given)
 }
 
 impl FromStr for Role {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::grant::{Grant, Pattern};
 use super::permission::Permissions;
+use super::role::{Role, grants};
 use super::virtual_path::Folder;
 
 /// What an account may do beside what projects say of themselves.
@@ -30,10 +31,11 @@ pub struct ServiceRights {
 }
 
 impl ServiceRights {
-    /// Of the account of this number with these grants.
-    pub(in crate::access) fn new(account: u64, is_root: bool, grants: &[Grant]) -> Self {
-        let may = |folder, needed| held(grants, folder).include(needed);
-        let sees_everything = sees_everything(grants);
+    /// Of the account of this number with these roles.
+    pub(in crate::access) fn new(account: u64, roles: &[Role]) -> Self {
+        let may = |folder, needed| held(grants(account, roles), folder).include(needed);
+        let sees_everything = sees_everything(grants(account, roles));
+        let is_root = roles.contains(&Role::Root);
         Self {
             create_projects: may(Folder::User(account), Permissions::WRITE),
             create_public_projects: may(Folder::Public, Permissions::WRITE),
@@ -47,8 +49,8 @@ impl ServiceRights {
 }
 
 /// What is held on every project of a folder.
-fn held(grants: &[Grant], folder: Folder) -> Permissions {
-    let whole = grants.iter().filter(|grant| match grant.pattern {
+fn held<'a>(grants: impl Iterator<Item = Grant<'a>>, folder: Folder) -> Permissions {
+    let whole = grants.filter(|grant| match grant.pattern {
         Pattern::Everything => true,
         Pattern::Public => folder == Folder::Public,
         Pattern::UserFolder(owner) => folder == Folder::User(owner),
@@ -58,9 +60,8 @@ fn held(grants: &[Grant], folder: Folder) -> Permissions {
 }
 
 /// True if these grants let whatever there is be seen.
-pub(in crate::access) fn sees_everything(grants: &[Grant]) -> bool {
-    let mut everywhere = grants
-        .iter()
-        .filter(|grant| grant.pattern == Pattern::Everything);
-    everywhere.any(|grant| grant.permissions.include(Permissions::VIEW))
+pub(in crate::access) fn sees_everything<'a>(mut grants: impl Iterator<Item = Grant<'a>>) -> bool {
+    grants.any(|grant| {
+        grant.pattern == Pattern::Everything && grant.permissions.include(Permissions::VIEW)
+    })
 }
