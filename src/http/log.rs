@@ -47,7 +47,7 @@ pub(in crate::http) fn request(line: &Line<'_>) {
     tracing::info!(
         id = %line.id,
         client = %line.client,
-        method = %line.method,
+        method = line.method.as_str(),
         path = shortened(line.uri.path()),
         status = line.status.as_u16(),
         route = line.route.path(),

@@ -46,7 +46,14 @@ impl Line {
         self.0.push_str("\":");
     }
 
-    fn text(&mut self, key: &str, value: impl fmt::Display) {
+    fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.0.push('"');
+        escape(&mut self.0, value);
+        self.0.push('"');
+    }
+
+    fn shown(&mut self, key: &str, value: impl fmt::Display) {
         self.key(key);
         self.0.push('"');
         // A value whose own formatting fails ends where it failed.
@@ -54,9 +61,9 @@ impl Line {
         self.0.push('"');
     }
 
-    fn plain(&mut self, key: &str, value: impl fmt::Display) {
+    fn number(&mut self, key: &str, value: impl itoa::Integer) {
         self.key(key);
-        let _infallible = write!(self.0, "{value}");
+        self.0.push_str(itoa::Buffer::new().format(value));
     }
 }
 
@@ -66,23 +73,24 @@ impl Visit for Line {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.plain(field.name(), value);
+        self.number(field.name(), value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.plain(field.name(), value);
+        self.number(field.name(), value);
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
-        self.plain(field.name(), value);
+        self.number(field.name(), value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.plain(field.name(), value);
+        self.key(field.name());
+        self.0.push_str(if value { "true" } else { "false" });
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.text(field.name(), format_args!("{value:?}"));
+        self.shown(field.name(), format_args!("{value:?}"));
     }
 }
 
@@ -91,16 +99,22 @@ struct Escaped<'a>(&'a mut String);
 
 impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some(at) = rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\u{1f}')) {
-            let (fine, special) = rest.split_at(at);
-            self.0.push_str(fine);
-            write!(self.0, "\\u{:04x}", special.as_bytes()[0])?;
-            rest = &special[1..];
-        }
-        self.0.push_str(rest);
+        escape(self.0, text);
         Ok(())
     }
+}
+
+/// Adds text to a JSON string. What JSON escapes is ASCII, so that it is looked for among the bytes.
+fn escape(line: &mut String, text: &str) {
+    let mut rest = text;
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    while let Some(at) = rest.bytes().position(is_special) {
+        let (fine, special) = rest.split_at(at);
+        line.push_str(fine);
+        let _infallible = write!(line, "\\u{:04x}", special.as_bytes()[0]);
+        rest = &special[1..];
+    }
+    line.push_str(rest);
 }
 
 #[cfg(test)]
@@ -111,7 +125,7 @@ mod tests {
     fn a_line_is_json_whatever_a_value_holds() {
         let mut line = Line(String::from("{\"a\":1"));
         line.text("text", "a \"b\" \\ \n \u{1} я");
-        line.plain("number", 7);
+        line.number("number", 7);
         line.0.push('}');
         let read: serde_json::Value = serde_json::from_str(&line.0).unwrap();
         let expected = serde_json::json!({"a": 1, "text": "a \"b\" \\ \n \u{1} я", "number": 7});
