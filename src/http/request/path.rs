@@ -6,16 +6,21 @@ use percent_encoding::percent_decode_str;
 
 use crate::http::error::Error;
 
+/// Room for so many segments is taken at once: few paths have more.
+const SEGMENTS_USUAL: usize = 16;
+
 /// The decoded segments of an undecoded path. Runs of `/` and one at the end make no segment; `+` is
 /// a plus (contract section 1).
 ///
 /// # Errors
 /// A bad escape, or bytes that are not UTF-8.
 pub(in crate::http) fn segments(path: &str) -> Result<Vec<Cow<'_, str>>, Error> {
-    path.split('/')
-        .filter(|segment| !segment.is_empty())
-        .map(decode)
-        .collect()
+    let parts = path.split('/').filter(|segment| !segment.is_empty());
+    let mut segments = Vec::with_capacity(SEGMENTS_USUAL);
+    for part in parts {
+        segments.push(decode(part)?);
+    }
+    Ok(segments)
 }
 
 /// Decodes percent escapes once.

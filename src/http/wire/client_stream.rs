@@ -47,9 +47,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         let this = self.get_mut();
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        this.traffic
-            .bytes_in
-            .add((buffer.filled().len() - before) as u64);
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            this.traffic.bytes_in.add(read as u64);
+        }
         outcome
     }
 }
