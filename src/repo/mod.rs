@@ -56,6 +56,7 @@ pub use migration::{Author, BranchMove, Laid, OldSnapshot, OldState, Standing};
 pub use patch::{Patch, patch, patch_names, text_diff};
 pub use project::Project;
 pub use projects::Projects;
+pub use resolve::Past;
 pub use revision::{Content, EntryKind, FileView, Revision, RevisionId, TreeEntry};
 pub use save::{BatchAction, Condition};
 pub use steady_clock::{SteadyClock, TICK_S};

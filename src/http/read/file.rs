@@ -120,22 +120,26 @@ pub(super) fn raw_at_once(
             .map(|opened| read(context, &opened, |_, _| {}))
             .transpose();
     }
-    let reference = params::reference(context.query.text("ref")?)?;
+    // What a reference names beside the heads is the same until a branch changes.
     let key = RenderedKey {
-        state: ShownState::of_reference(project, reference)?,
+        state: ShownState::of_branches(project)?,
         url: context.target(),
         coding: Coding::Identity,
     };
     let rendered = &context.service.rendered;
-    if let Some(kept) = rendered.get(&key) {
+    if let Some(kept) = rendered.get(&key)
+        && kept.holds_in(project)?
+    {
         return Ok(Some(kept.reply(context.headers())));
     }
+    // Before what is read: what is removed between the two ends it.
+    let past = project.past(params::reference(context.query.text("ref")?)?)?;
     let Some(opened) = open()? else {
         return Ok(None);
     };
     let reply = read(context, &opened, |bytes, reply| {
         let answer = file::rendered(reply, &opened.file, bytes, opened.freshness());
-        rendered.keep(key, answer);
+        rendered.keep(key, answer.telling_of(past));
     })?;
     Ok(Some(reply))
 }

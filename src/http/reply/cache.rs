@@ -40,8 +40,6 @@ pub(in crate::http) enum ShownState {
         project_state: u64,
         /// Their state, as [`crate::repo::Project::branches_state`] gives it.
         state: u64,
-        /// That of what a reference names beside their heads, as [`crate::repo::Project::past_state`] gives it.
-        past: u64,
     },
 }
 
@@ -57,24 +55,10 @@ impl ShownState {
 
     /// The state that all branches of a project are in.
     pub(in crate::http) fn of_branches(project: &Project) -> Result<Self, Error> {
-        Self::beside(project, 0)
-    }
-
-    /// The state of all that a reference may name in a project.
-    pub(in crate::http) fn of_reference(
-        project: &Project,
-        reference: Option<&str>,
-    ) -> Result<Self, Error> {
-        Self::beside(project, project.past_state(reference)?)
-    }
-
-    /// That of all branches, and this of the past.
-    fn beside(project: &Project, past: u64) -> Result<Self, Error> {
         Ok(Self::Branches {
             project: project.number(),
             project_state: project.state(),
             state: project.branches_state()?,
-            past,
         })
     }
 }

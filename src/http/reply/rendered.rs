@@ -7,6 +7,7 @@ use hyper::{HeaderMap, StatusCode};
 use super::Reply;
 use crate::http::error::Error;
 use crate::http::request::conditions::ETag;
+use crate::repo::{Past, Project};
 
 /// The bytes and the headers of an answer, and those that say that a client has it.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub(in crate::http) struct Rendered {
     tag: ETag,
     headers: HeaderMap,
     unchanged: HeaderMap,
+    /// What it tells of beside the state that it shows.
+    past: Option<Past>,
 }
 
 impl Rendered {
@@ -25,6 +28,23 @@ impl Rendered {
             tag,
             headers: side_by_side(whole.headers()),
             unchanged: side_by_side(unchanged.headers()),
+            past: None,
+        }
+    }
+
+    /// The same as an answer that tells of this past, too.
+    pub(in crate::http) fn telling_of(self, past: Past) -> Self {
+        Self {
+            past: Some(past),
+            ..self
+        }
+    }
+
+    /// True as long as all that it tells beside the state that it shows is as it was in this project.
+    pub(in crate::http) fn holds_in(&self, project: &Project) -> Result<bool, Error> {
+        match &self.past {
+            Some(past) => Ok(project.is_still(past)?),
+            None => Ok(true),
         }
     }
 

@@ -26,6 +26,15 @@ enum Named {
     Unknown(String),
 }
 
+/// What a reference may name beside the heads, as it was at one moment.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Where it lies in the store; `None` for a reference that names nothing.
+    folder: Option<String>,
+    /// A number for what lies there.
+    state: u64,
+}
+
 impl Project {
     /// The state that a reference names: a branch's head by its name, or a snapshot as `<branch>@v0007`, also behind
     /// `refs/heads/` and `heads/`; a commit id in either case, whole or abbreviated to no less than eight digits;
@@ -73,21 +82,34 @@ impl Project {
         }
     }
 
-    /// A number that stays the same as long as nothing is removed that this reference may name, or of which an answer
-    /// tells: the snapshots of a branch, which say what last changed a file, or a state by its commit id. Saves may
-    /// change it, too.
-    pub fn past_state(&self, reference: Option<&str>) -> Result<u64> {
+    /// What this reference may name beside the heads of the branches, or of which an answer tells, as it is now: the
+    /// snapshots of a branch, which say what last changed a file, or the states by their commit ids.
+    pub fn past(&self, reference: Option<&str>) -> Result<Past> {
         let branch = match reference.filter(|text| *text != "HEAD") {
             Some(text) if is_commit_abbreviation(text) => {
-                let commits = key::commits(self.number());
-                return Ok(self.projects.store().folder_state(&commits)?);
+                return self.past_in(Some(key::commits(self.number())));
             }
             Some(text) => self.branch_meant(text)?.map(|(branch, _)| branch),
             None => self.default_branch()?,
         };
-        let Some(branch) = branch else { return Ok(0) };
-        let snapshots = key::snapshots(branch.number);
-        Ok(self.projects.store().folder_state(&snapshots)?)
+        self.past_in(branch.map(|branch| key::snapshots(branch.number)))
+    }
+
+    fn past_in(&self, folder: Option<String>) -> Result<Past> {
+        let state = match &folder {
+            Some(folder) => self.projects.store().folder_state(folder)?,
+            None => 0,
+        };
+        Ok(Past { folder, state })
+    }
+
+    /// True as long as nothing is removed of this past. Saves may end it, too. A reference has it until a branch
+    /// changes, is made or deleted.
+    pub fn is_still(&self, past: &Past) -> Result<bool> {
+        match &past.folder {
+            Some(folder) => Ok(self.projects.store().folder_state(folder)? == past.state),
+            None => Ok(true),
+        }
     }
 
     /// The branch of which a reference that is no commit id names the head, or the snapshot of a version; `None` if
