@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Batch, Store, StoreError};
 use crate::base::limits::BACKGROUND_WRITES_MAX;
 use crate::base::may_block;
 use crate::base::threads::joined::Joined;
 
-/// How long changes are gathered before they share a commit.
+/// How long changes are gathered before they share a commit, and the sync of the disk that it costs.
 const GATHER: Duration = Duration::from_millis(200);
+/// How long those are gathered of which many come, and that nobody misses for so long.
+const GATHER_LATE: Duration = Duration::from_secs(5);
 /// How long somebody waits for what is committed.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
@@ -42,6 +44,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: BTreeMap<String, Batch>,
+    /// When what waits is committed; `None` while nothing does.
+    due: Option<Instant>,
     /// How many bundles were taken, and how many of them are done.
     taken: u64,
     done: u64,
@@ -72,13 +76,26 @@ impl BackgroundWrites {
     ///
     /// # Limits
     /// At most [`BACKGROUND_WRITES_MAX`] wait; more are not written.
-    pub fn put(&self, name: String, mut batch: Batch) {
+    pub fn put(&self, name: String, batch: Batch) {
+        self.put_within(GATHER, name, batch);
+    }
+
+    /// The same, some seconds later: at once with what else is committed, or wanted, before.
+    pub fn put_late(&self, name: String, batch: Batch) {
+        self.put_within(GATHER_LATE, name, batch);
+    }
+
+    fn put_within(&self, gathered: Duration, name: String, mut batch: Batch) {
         batch.is_upkeep = true;
         let mut state = self.shared.state();
         let has_room = state.waiting.len() < BACKGROUND_WRITES_MAX;
         if self.thread.is_some() && has_room {
             state.waiting.insert(name, batch);
-            self.shared.changed.notify_all();
+            let due = Instant::now() + gathered;
+            if state.due.is_none_or(|earlier| due < earlier) {
+                state.due = Some(due);
+                self.shared.changed.notify_all();
+            }
         } else {
             self.shared.lose(&batch);
         }
@@ -123,23 +140,38 @@ impl Shared {
 
     fn run(&self) {
         loop {
-            let idle = |state: &mut State| state.waiting.is_empty() && !state.stopping;
-            let state = self.changed.wait_while(self.state(), idle);
-            let state = state.expect("no panic while held");
-            let gathering = |state: &mut State| !state.hurry && !state.stopping;
-            let gathered = self.changed.wait_timeout_while(state, GATHER, gathering);
-            let (mut state, _) = gathered.expect("no panic while held");
+            let mut state = self.gathered();
             if state.waiting.is_empty() {
                 // Only a stop ends the wait without a batch.
                 return;
             }
             let bundle = mem::take(&mut state.waiting);
+            state.due = None;
             state.taken += 1;
             state.hurry = false;
             drop(state);
             self.commit(bundle.into_values().collect());
             self.state().done += 1;
             self.changed.notify_all();
+        }
+    }
+
+    /// Waits until what waits is to be committed, or nothing more will come.
+    fn gathered(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            if state.hurry || state.stopping || state.due.is_some_and(|due| due <= now) {
+                return state;
+            }
+            let changed = &self.changed;
+            state = match state.due {
+                None => changed.wait(state).expect("no panic while held"),
+                Some(due) => {
+                    let waited = changed.wait_timeout(state, due - now);
+                    waited.expect("no panic while held").0
+                }
+            };
         }
     }
 
@@ -195,6 +227,25 @@ mod tests {
 
     fn value(store: &Arc<dyn Store>, key: &str) -> Option<u64> {
         store.value::<u64>(key).unwrap().map(|found| *found.value)
+    }
+
+    #[test]
+    fn what_has_time_is_committed_with_what_has_none() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let background = BackgroundWrites::start(Arc::clone(&store));
+        background.put_late("late".to_owned(), batch("late", Expect::Anything, 1));
+        background.put("soon".to_owned(), batch("soon", Expect::Anything, 2));
+        background.flush("soon");
+        assert_eq!(
+            ["late", "soon"].map(|key| value(&store, key)),
+            [Some(1), Some(2)]
+        );
+        background.put_late("late".to_owned(), batch("late", Expect::Anything, 3));
+        background.flush("late");
+        assert_eq!(value(&store, "late"), Some(3));
+        background.put_late("late".to_owned(), batch("late", Expect::Anything, 4));
+        drop(background);
+        assert_eq!(value(&store, "late"), Some(4));
     }
 
     #[test]

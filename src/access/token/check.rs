@@ -19,8 +19,9 @@ use crate::repo::{Project, Projects};
 use crate::store::Batch;
 use crate::store::Versioned;
 
-/// Longest time, in seconds, by which the record of a token's last use may be behind.
-const LAST_USED_BEHIND_S_MAX: u64 = 60;
+/// Longest time, in seconds, by which the record of a token's last use may be behind: of thousands of clients that ask
+/// once a minute each, all would write each time they ask.
+const LAST_USED_BEHIND_S_MAX: u64 = 600;
 
 /// Somebody who showed a token that counts, and the token's owner, as read at one moment.
 #[derive(Clone, Debug)]
@@ -93,7 +94,7 @@ impl Tokens {
                     self.records.commit(batch)?;
                 } else {
                     let key = keys::token(used.account, used.number);
-                    self.background.put(key, change_of(&kept, &used));
+                    self.background.put_late(key, change_of(&kept, &used));
                 }
                 token = Arc::new(used);
             }

@@ -45,7 +45,7 @@ impl ListedToken {
 impl Tokens {
     /// The tokens of an account, expired ones too, in the order in which they were made.
     pub fn listed(&self, account: &Account) -> Result<Vec<ListedToken>> {
-        // What was used just now is shown as used.
+        // What is about to be noted is shown.
         self.background.flush(&keys::tokens(account.number));
         self.listed_where(&Arc::new(account.clone()), |_| true)
     }

@@ -114,7 +114,7 @@ pub struct TokenView {
     pub suffix: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last used, up to a minute behind; `None` for never.
+    /// When it was last used, up to ten minutes behind; `None` for never.
     pub last_used_at: Option<Timestamp>,
     /// Until when the value before the last rotation counts, too; `None` where it does not.
     pub earlier_until: Option<Timestamp>,
