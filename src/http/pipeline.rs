@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -46,29 +46,28 @@ pub(in crate::http) async fn handle(
     let (head, incoming) = request.into_parts();
     connection.note_version(head.version);
     let mut body = RequestBody::new(incoming, &head, &service.settings.limits);
-    let (method, uri) = (head.method.clone(), head.uri.clone());
     service.unknown_proxies.look(peer, &head.headers);
     let client = peer.client(&head.headers, &service.settings);
     let by_https = base_url::is_https(&head.headers, peer, &service.settings);
     let proxy_request_id = peer.proxy_request_id(&head.headers);
-    let who = Arc::new(OnceLock::new());
     let mut known = Known {
         flavor: ApiFlavor::Admin,
         route: Template::NONE,
     };
-    let context = RequestContext {
-        service: Arc::clone(&service),
+    let mut context = RequestContext {
+        service,
         head,
         query: Query::default(),
         peer,
         client,
-        who: Arc::clone(&who),
-        connection: Arc::clone(&connection),
+        who: Arc::default(),
+        connection,
     };
+    let service = Arc::clone(&context.service);
     let longest_wait = Duration::from_secs(service.settings.limits.thread_wait_s_max);
     let outcome = {
         let dispatched = pin!(async {
-            let reply = dispatch(context, &mut body, &mut known).await?;
+            let reply = dispatch(&mut context, &mut body, &mut known).await?;
             if !reply.is_to_begin() {
                 return Ok(reply);
             }
@@ -84,9 +83,7 @@ pub(in crate::http) async fn handle(
     if let (Err(error), Some(refusal)) = (&outcome, &refusal)
         && error.status() == StatusCode::FORBIDDEN
     {
-        let request = format_args!("{method} {}", uri.path());
-        let gate = &service.gate;
-        gate.note_refusal(Refused::Right, refusal, client, request);
+        context.note_refusal(Refused::Right, refusal);
     }
     let mut reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
@@ -96,18 +93,19 @@ pub(in crate::http) async fn handle(
         reply = reply.with(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
     }
     let close = body.drain().await;
-    connection.note_unread(close);
-    let held = connection.take_held();
+    context.connection.note_unread(close);
+    let held = context.connection.take_held();
+    let method = &context.head.method;
     if !peer.is_probe() {
         let line = log::Line {
             id,
             client,
-            method: &method,
-            uri: &uri,
+            method,
+            uri: &context.head.uri,
             status: reply.status,
             route: known.route,
             bytes: reply.body_bytes(),
-            who: who.get(),
+            who: context.who.get(),
             proxy_request_id: proxy_request_id.as_deref(),
             refusal,
             took: started.elapsed().saturating_sub(held),
@@ -115,9 +113,9 @@ pub(in crate::http) async fn handle(
         };
         record(&service, &line);
     }
-    let is_last = connection.is_last(service.settings.limits.requests_connection_max);
-    let close = close || is_last || method == Method::CONNECT;
-    Ok(reply.into_response(id, method == Method::HEAD, close))
+    let is_last = (context.connection).is_last(service.settings.limits.requests_connection_max);
+    let close = close || is_last || *method == Method::CONNECT;
+    Ok(reply.into_response(id, *method == Method::HEAD, close))
 }
 
 /// Counts a request that was answered, and tells the log of it if the settings want that.
@@ -139,12 +137,12 @@ struct Known {
 
 /// Limits, route, and the API that answers.
 async fn dispatch(
-    mut context: RequestContext,
+    context: &mut RequestContext,
     body: &mut RequestBody,
     known: &mut Known,
 ) -> Result<Reply, Error> {
     head_rules::check(&context.head)?;
-    let uri = context.head.uri.clone();
+    let uri = &context.head.uri;
     if uri.path() == "*" {
         return Ok(Reply::options(&head_rules::METHODS));
     }
@@ -167,14 +165,14 @@ async fn dispatch(
         let service = &context.service;
         service.hosts.check(context.headers(), context.peer)?;
     }
-    let _share = share_of(&context, body)?;
-    catch_up(&context, &target).await?;
+    let _share = share_of(context, body)?;
+    catch_up(context, &target).await?;
     match target {
         Target::Read(route) => read::respond(context, route, body).await,
         // What is rarer is large, and every request would have room for it.
         Target::Admin(route) => Box::pin(admin::respond(context, route, body)).await,
         Target::User(route) => Box::pin(login::respond(context, route, body)).await,
-        Target::OpenApi(_) => openapi::respond(&context, body),
+        Target::OpenApi(_) => openapi::respond(context, body),
         Target::Probe(route) => {
             body.refuse()?;
             let service = &context.service;

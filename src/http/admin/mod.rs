@@ -30,16 +30,16 @@ use crate::repo::Project;
 
 /// Answers a request of the Admin API.
 pub(in crate::http) async fn respond(
-    context: RequestContext,
+    context: &mut RequestContext,
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
     context.query.only(route.parameters())?;
-    login::look_first(&context).await?;
-    let payload = receive::receive(&context, &route, body).await?;
+    login::look_first(context).await?;
+    let payload = receive::receive(context, &route, body).await?;
     let route = match route {
-        Route::Branch(at, branch_route::Route::Show) if branch::watch::is_asked(&context) => {
+        Route::Branch(at, branch_route::Route::Show) if branch::watch::is_asked(context) => {
             return branch::watch::respond(context, at).await;
         }
         Route::Branch(at, branch_route::Route::Events) => {
@@ -50,7 +50,8 @@ pub(in crate::http) async fn respond(
         }
         route => route,
     };
-    let takes_long = takes_long(&context, &route, &payload).await?;
+    let context = &*context;
+    let takes_long = takes_long(context, &route, &payload).await?;
     let is_batch = matches!(route, Route::Branch(_, branch_route::Route::Batch));
     let kind = if is_batch && payload.bytes() > INLINE_BYTES_MAX as u64 {
         Kind::LargeBatch
@@ -60,20 +61,20 @@ pub(in crate::http) async fn respond(
     let threads = &context.service.threads;
     let _place = if route.hashes() {
         let caller = threads.look(|| context.caller()).await?;
-        Some(login::enter(&context, caller.account().name()).await?)
+        Some(login::enter(context, caller.account().name()).await?)
     } else {
         None
     };
     // Nothing is awaited between the check and the reply: a client that leaves cuts no change in two.
-    let act = || act(&context, &route, payload);
+    let act = || act(context, &route, payload);
     if takes_long {
-        let place = long_place(&context).await?;
+        let place = long_place(context).await?;
         return Ok(place.run(act).await?.in_turns(place));
     }
     let asker = context.found_asker(route.is_watched()).await?;
     let reply = threads.run(kind, asker, act).await?;
     if reply.is_made_while_sent() {
-        let place = long_place(&context).await?;
+        let place = long_place(context).await?;
         return Ok(reply.in_turns(place));
     }
     Ok(reply)

@@ -44,23 +44,25 @@ struct Credentials {
 
 /// Answers a request below `/user`.
 pub(in crate::http) async fn respond(
-    context: RequestContext,
+    context: &RequestContext,
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     cross_site::check(context.headers(), context.peer, context.settings())?;
     // A login takes one away, and makes another.
     if !matches!(route, Route::Login) {
-        look_first(&context).await?;
+        look_first(context).await?;
     }
     let threads = &context.service.threads;
     match route {
         Route::Login => {
-            let credentials = credentials(&context, body).await?;
-            check_failures(&context, &credentials.username)?;
-            let place = enter(&context, &credentials.username).await?;
+            let credentials = credentials(context, body).await?;
+            check_failures(context, &credentials.username)?;
+            let place = enter(context, &credentials.username).await?;
             // Those who waited beside this one may have failed meanwhile.
-            check_failures(&context, &credentials.username)?;
+            check_failures(context, &credentials.username)?;
+            // It goes on where its client leaves.
+            let context = context.clone();
             blocking::run(move || {
                 let _place = place;
                 login(&context, &credentials)
@@ -68,7 +70,7 @@ pub(in crate::http) async fn respond(
             .await
         }
         Route::Logout => {
-            let logout = || logout(&context);
+            let logout = || logout(context);
             match context.found_asker(true).await {
                 Ok(asker) => threads.run(Kind::Admin, asker, logout).await,
                 // It has ended already, which takes no thread to find.
@@ -82,7 +84,7 @@ pub(in crate::http) async fn respond(
             body.refuse()?;
             let asker = context.found_asker(true).await?;
             threads
-                .run(Kind::Admin, asker, || session::show(&context))
+                .run(Kind::Admin, asker, || session::show(context))
                 .await
         }
         Route::ChangePassword => password::change(context, body).await,
@@ -90,14 +92,14 @@ pub(in crate::http) async fn respond(
             body.refuse()?;
             let asker = context.found_asker(true).await?;
             threads
-                .run(Kind::Admin, asker, || session::list(&context))
+                .run(Kind::Admin, asker, || session::list(context))
                 .await
         }
         Route::EndSession { id } => {
             body.refuse()?;
             let asker = context.found_asker(true).await?;
             threads
-                .run(Kind::Admin, asker, || session::end(&context, &id))
+                .run(Kind::Admin, asker, || session::end(context, &id))
                 .await
         }
     }

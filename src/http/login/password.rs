@@ -26,7 +26,7 @@ struct Passwords {
 /// Gives whoever is logged in another password and another cookie. All sessions end. The old password is
 /// guessed no faster here than at a login.
 pub(super) async fn change(
-    context: RequestContext,
+    context: &RequestContext,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     let threads = &context.service.threads;
@@ -38,10 +38,12 @@ pub(super) async fn change(
     let most = context.service.settings.limits.login_bytes_max;
     let bytes = body.collect_soon(most).await?;
     let passwords: Passwords = json_body::read(&bytes)?;
-    check_failures(&context, &account)?;
-    let place = enter(&context, &account).await?;
+    check_failures(context, &account)?;
+    let place = enter(context, &account).await?;
     // Those who waited beside this one may have failed meanwhile.
-    check_failures(&context, &account)?;
+    check_failures(context, &account)?;
+    // It goes on where its client leaves.
+    let context = context.clone();
     blocking::run(move || {
         let _place = place;
         set(&context, &passwords)

@@ -45,37 +45,37 @@ struct Health {
 
 /// Answers a request of the Read API.
 pub(in crate::http) async fn respond(
-    mut context: RequestContext,
+    context: &mut RequestContext,
     route: Route,
     body: &mut RequestBody,
 ) -> Result<Reply, Error> {
     if let Route::Health = route {
-        return health(&context);
+        return health(context);
     }
-    if has_form(&context, body) {
+    if has_form(context, body) {
         // Nothing is read for who shows no token that counts.
         let threads = &context.service.threads;
-        threads.look(|| token::holder(&context)).await?;
-        merge_form(&mut context, body).await?;
+        threads.look(|| token::holder(context)).await?;
+        merge_form(context, body).await?;
     }
     if route.can_wait() && context.query.value("wait")?.is_some() {
         // What is rarer is large, and every request would have room for it.
         return Box::pin(wait(context, &route)).await;
     }
-    let threads = &context.service.threads;
+    let context = &*context;
     let look = || {
-        let opened = Authorized::by(&context, &route)?;
-        let reply = opened.at_once(&context, &route)?;
+        let opened = Authorized::by(context, &route)?;
+        let reply = opened.at_once(context, &route)?;
         Ok((opened, reply))
     };
-    let (opened, reply) = threads.look(look).await?;
-    opened.finish(reply, &context, &route).await
+    let (opened, reply) = context.service.threads.look(look).await?;
+    opened.finish(reply, context, &route).await
 }
 
 /// Answers when there is another answer than that the client has it, or when it has waited long enough.
-async fn wait(mut context: RequestContext, route: &Route) -> Result<Reply, Error> {
+async fn wait(context: &mut RequestContext, route: &Route) -> Result<Reply, Error> {
     let wait = asked::take(&mut context.query);
-    let context = &context;
+    let context = &*context;
     let threads = &context.service.threads;
     let may_ask = || Authorized::by(context, route);
     hold::hold(context, wait, may_ask, |joins| async move {

@@ -26,7 +26,7 @@ use crate::http::settings::HttpSettings;
 use crate::http::wire::connection_state::ConnectionState;
 
 /// What a handler may look at: everything of the request but its body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::http) struct RequestContext {
     pub(in crate::http) service: Arc<Service>,
     pub(in crate::http) head: Parts,

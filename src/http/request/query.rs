@@ -7,7 +7,7 @@ use super::path::decode;
 use crate::http::error::Error;
 
 /// Decoded pairs in the order they came. A value is looked at only when a route asks for its key.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::http) struct Query {
     pairs: Vec<(String, String)>,
 }

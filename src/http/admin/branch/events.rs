@@ -22,10 +22,10 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Answers with the stream. It begins with the branch as it is, unless the client has its tag.
 pub(in crate::http::admin) async fn respond(
-    context: RequestContext,
+    context: &RequestContext,
     at: BranchAt,
 ) -> Result<Reply, Error> {
-    let context = Arc::new(context);
+    let context = Arc::new(context.clone());
     let mut source = OneBranch {
         context: Arc::clone(&context),
         at,

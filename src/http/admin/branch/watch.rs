@@ -21,11 +21,11 @@ pub(in crate::http::admin) fn is_asked(context: &RequestContext) -> bool {
 
 /// Answers such a request.
 pub(in crate::http::admin) async fn respond(
-    mut context: RequestContext,
+    context: &mut RequestContext,
     at: BranchAt,
 ) -> Result<Reply, Error> {
     let wait = asked::take(&mut context.query);
-    let (context, at) = (&context, &at);
+    let (context, at) = (&*context, &at);
     let may_ask = || context.watcher();
     hold::hold(context, wait, may_ask, |joins| async move {
         let look = || {

@@ -20,10 +20,10 @@ use crate::repo::BranchStates;
 
 /// Answers with the stream. It begins with nothing: who has it open reads the list, and misses no change.
 pub(in crate::http::admin) async fn respond(
-    context: RequestContext,
+    context: &RequestContext,
     project: String,
 ) -> Result<Reply, Error> {
-    let context = Arc::new(context);
+    let context = Arc::new(context.clone());
     let mut source = AllBranches {
         context: Arc::clone(&context),
         project,
