@@ -182,6 +182,8 @@ pub const COMPRESS_BYTES_MIN: usize = 1024;
 pub const AUDIT_PAGE_MAX: usize = 100;
 /// Records of the audit log that are looked at for one page; a pack that is passed over counts as one.
 pub const AUDIT_SEARCHED_MAX: usize = 20_000;
+/// Packs of the audit log in a row, older than what is asked for, behind which a page looks no further.
+pub const AUDIT_OLD_PACKS_MAX: usize = 16;
 /// Records of the audit log that are read, removed or packed together at once.
 pub const AUDIT_CHUNK: usize = 1000;
 /// Records of the audit log, the newest, that are never packed; with [`AUDIT_CHUNK`] more the oldest are.

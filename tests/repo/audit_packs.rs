@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 use siteconf::base::clock::Timestamp;
 use siteconf::base::id::ObjectId;
-use siteconf::base::limits::{AUDIT_CHUNK, AUDIT_LOOSE_MIN};
+use siteconf::base::limits::{AUDIT_CHUNK, AUDIT_LOOSE_MIN, AUDIT_OLD_PACKS_MAX};
 use siteconf::object::audit::{Action, AuditRecord};
 use siteconf::object::audit_pack::AuditPack;
 use siteconf::repo::Projects;
@@ -188,6 +188,40 @@ fn what_is_packed_goes_when_its_time_is_over(scene: &Scene) {
     assert_eq!(up(projects, None), log);
     assert_eq!(forget_all(projects, (1 << 37) + 1), log.len());
     assert_eq!(count(projects, "audit"), 0);
+}
+
+/// A clock that was ahead has dated the first of all.
+#[test]
+fn who_asks_since_when_reads_no_further_than_some_older_packs() {
+    let scene = Scene::on(MemoryStore::default());
+    let projects = &scene.projects;
+    let since = Timestamp::from_ms(0).plus_s(1 << 30);
+    let late = Filter {
+        since: Some(since),
+        ..Filter::default()
+    };
+    let old = u64::try_from(AUDIT_OLD_PACKS_MAX * AUDIT_CHUNK).unwrap();
+    let loose = u64::try_from(AUDIT_LOOSE_MIN).unwrap();
+    // With the two of the scene a pack of entries from later.
+    let first = u64::try_from(AUDIT_CHUNK).unwrap() - 2;
+    append(projects, 1..=first, |_| 1 << 30);
+    append(projects, first + 1..=first + old - loose, |_| 1);
+    append(projects, 1..=loose, |_| 1 << 30);
+    pack_all(projects);
+    let younger = AUDIT_CHUNK + AUDIT_LOOSE_MIN;
+    assert_eq!(down(projects, &late, None).len(), younger, "a pack less");
+    append(projects, 1..=loose, |_| 1);
+    append(projects, 1..=loose, |_| 1 << 30);
+    pack_all(projects);
+    let between = down(projects, &late, None).len();
+    assert_eq!(between, younger + AUDIT_LOOSE_MIN, "others lie between");
+    // One of them may be read together with what is loose.
+    append(projects, 1..=old + loose, |_| 1);
+    append(projects, 1..=loose, |_| 1 << 30);
+    pack_all(projects);
+    assert_eq!(down(projects, &late, None).len(), AUDIT_LOOSE_MIN);
+    let all = usize::try_from(2 * old + 5 * loose).unwrap();
+    assert_eq!(up(projects, None).len(), all);
 }
 
 /// When another process packs.

@@ -7,7 +7,7 @@ use super::entry::{Chunk, Entry};
 use super::pack;
 use super::reach::Reach;
 use crate::base::clock::Timestamp;
-use crate::base::limits::{AUDIT_CHUNK, AUDIT_SEARCHED_MAX};
+use crate::base::limits::{AUDIT_CHUNK, AUDIT_OLD_PACKS_MAX, AUDIT_SEARCHED_MAX};
 use crate::object::audit::AuditRecord;
 use crate::object::audit_pack::time_of;
 use crate::object::key;
@@ -58,7 +58,8 @@ impl Projects {
     /// The newest entries before a place, or of all.
     ///
     /// # Limits
-    /// At most `limit` entries, out of [`AUDIT_SEARCHED_MAX`].
+    /// At most `limit` entries, out of [`AUDIT_SEARCHED_MAX`]. The log ends for who asks since when, and has no next
+    /// page, behind [`AUDIT_OLD_PACKS_MAX`] packs in a row that are wholly older.
     pub fn audit_page(
         &self,
         filter: &Filter,
@@ -69,7 +70,7 @@ impl Projects {
             entries: Vec::new(),
             next: before,
         };
-        let mut searched = 0;
+        let (mut searched, mut old_packs) = (0, 0);
         while searched < AUDIT_SEARCHED_MAX {
             let chunk = self.audit_chunk(page.next, true, filter.since)?;
             for entry in &chunk.entries {
@@ -81,7 +82,13 @@ impl Projects {
                     page.entries.push(entry.clone());
                 }
             }
-            if chunk.is_last {
+            let is_old = |since| chunk.entries.iter().all(|entry| entry.record.at < since);
+            old_packs = if filter.since.is_some_and(is_old) {
+                old_packs + 1
+            } else {
+                0
+            };
+            if chunk.is_last || old_packs == AUDIT_OLD_PACKS_MAX {
                 page.next = None;
                 break;
             }
