@@ -85,7 +85,7 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 /// A search for the last change of a file goes on to a snapshot whose number this divides. Else the answer for a file
 /// that did not change in those that are searched would be another one after each save.
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
-/// Snapshots that a search for a state through all branches of a project looks at; after these, only heads.
+/// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;
@@ -363,7 +363,7 @@ pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
 pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
-/// Commit ids that were searched for in vain and are remembered, entries of some hundred bytes.
+/// Ids of commits and blobs that were searched for in vain and are remembered, entries of some hundred bytes.
 pub const ABSENT_IDS_KEPT: usize = 4096;
 /// Pruned branches of which memory keeps the number of the oldest snapshot, and branches from an older system of which it
 /// keeps how many came, entries of some ten bytes.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{FileView, Project, Result, Revision};
 use crate::base::id::{GitId, NodeId};
-use crate::base::limits::BLOB_SEARCH_NODES_MAX;
+use crate::base::limits::{BLOB_SEARCH_NODES_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX};
 use crate::manifest::NodeSource;
 use crate::object::node::{FileEntry, Value};
 
@@ -19,9 +19,25 @@ impl Project {
     /// what was ever changed.
     ///
     /// # Limits
-    /// After [`BLOB_SEARCH_NODES_MAX`] nodes the search ends without a find: in a project of that size
-    /// the file is in a snapshot long past.
+    /// After [`BLOB_SEARCH_NODES_MAX`] nodes, or [`PROJECT_SNAPSHOTS_SEARCHED_MAX`] snapshots, the search ends
+    /// without a find: in a project of that size the file is in a snapshot long past. No search is made for an id
+    /// that was searched for in vain since a branch last changed.
     pub fn find_blob(&self, id: GitId) -> Result<Option<FileView>> {
+        // First: a change that comes while it is searched makes the next state.
+        let state = self.branches_state()?;
+        let absent = &self.projects.shared.absent_ids;
+        let text = format!("blob {id}");
+        if absent.has(self.number(), &text, state) {
+            return Ok(None);
+        }
+        let found = self.search_blob(id)?;
+        if found.is_none() {
+            absent.keep(self.number(), &text, state);
+        }
+        Ok(found)
+    }
+
+    fn search_blob(&self, id: GitId) -> Result<Option<FileView>> {
         let mut search = Search {
             project: self,
             wanted: id,
@@ -33,14 +49,16 @@ impl Project {
                 return Ok(Some(found));
             }
         }
+        let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
         for branch in &branches {
             let mut before = None;
-            loop {
-                let snapshots = branch.history(before, Some(READ_AT_ONCE))?;
+            while left > 0 && !search.is_at_its_end() {
+                let snapshots = branch.history(before, Some(left.min(READ_AT_ONCE)))?;
                 let Some(oldest) = snapshots.last() else {
                     break;
                 };
                 before = Some(oldest.version);
+                left -= snapshots.len();
                 for snapshot in &snapshots {
                     if let Some(found) = search.state(&snapshot.revision)? {
                         return Ok(Some(found));
@@ -59,13 +77,21 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// True if no more nodes are looked at.
+    fn is_at_its_end(&self) -> bool {
+        self.seen.len() >= BLOB_SEARCH_NODES_MAX
+    }
+
     fn state(&mut self, revision: &Revision) -> Result<Option<FileView>> {
+        if self.is_at_its_end() {
+            return Ok(None);
+        }
         let found = self.below(revision.root()?)?;
         Ok(found.map(|entry| FileView::new(self.project, entry)))
     }
 
     fn below(&mut self, root: NodeId) -> Result<Option<FileEntry>> {
-        if self.seen.len() >= BLOB_SEARCH_NODES_MAX || !self.seen.insert(root) {
+        if self.is_at_its_end() || !self.seen.insert(root) {
             return Ok(None);
         }
         let node = self.project.projects.nodes().node(root)?;

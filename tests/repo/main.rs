@@ -53,6 +53,8 @@ mod revisions;
 #[cfg(test)]
 mod saves;
 #[cfg(test)]
+mod searches;
+#[cfg(test)]
 #[cfg(feature = "fleet")]
 #[path = "../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the engine use the rest")]

@@ -1,11 +1,12 @@
-//! What is kept in memory of commit ids that were searched for in vain.
+//! What is kept in memory of ids that were searched for in vain.
 
 use quick_cache::sync::Cache;
 
 use crate::base::cache::CacheUse;
 use crate::base::limits::ABSENT_IDS_KEPT;
 
-/// By project and text, the state of the project's branches in which no commit id began with it.
+/// By project and text, the state of the project's branches in which no commit id began with it; with `blob ` before
+/// the text, in which no file had it as git's id.
 ///
 /// A project's states become more only with a change of its branches, so what was absent stays so as long
 /// as their state is the same.
@@ -23,12 +24,12 @@ impl Default for AbsentIds {
 }
 
 impl AbsentIds {
-    /// True if no commit id of the project begins with this text while its branches are in this state.
+    /// True if nothing in the project has an id that begins with this text while its branches are in this state.
     pub(in crate::repo) fn has(&self, project: u64, text: &str, state: u64) -> bool {
         self.absent.get(&(project, text.to_owned())) == Some(state)
     }
 
-    /// Keeps that none did. The state was asked for before the search began.
+    /// Keeps that nothing did. The state was asked for before the search began.
     pub(in crate::repo) fn keep(&self, project: u64, text: &str, state: u64) {
         self.absent.insert((project, text.to_owned()), state);
     }
