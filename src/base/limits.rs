@@ -87,6 +87,8 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
+/// Longest time that one search for a commit id takes, in seconds; the next one goes on.
+pub const COMMIT_SEARCH_S_MAX: i64 = 10;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;
 /// Nodes of trees that a search for a blob by its git id looks at.
@@ -209,7 +211,6 @@ pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;
 pub const HISTORY_PAGE_MAX: usize = 100;
 /// Snapshots of a branch above which its whole history is made while it is sent, and not held in memory.
 pub const HISTORY_WHOLE_MAX: u64 = 200;
-
 /// Snapshots that are looked at for one page of the history of a path.
 pub const HISTORY_SEARCHED_MAX: u64 = 100_000;
 /// Longest time that such a page is searched, in milliseconds.
@@ -365,9 +366,9 @@ pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
 /// Ids of commits and blobs that were searched for in vain and are remembered, entries of some hundred bytes.
 pub const ABSENT_IDS_KEPT: usize = 4096;
-/// Pruned branches of which memory keeps the number of the oldest snapshot, and branches from an older system of which it
-/// keeps how many came, entries of some ten bytes.
-pub const FIRST_SNAPSHOTS_KEPT: usize = 16_384;
+/// Branches of which memory keeps numbers, entries of some ten bytes each: of the oldest snapshot after a pruning, how
+/// many snapshots came from an older system, and of those whose commit ids searches have entered in the index.
+pub const BRANCH_NUMBERS_KEPT: usize = 16_384;
 /// Branch digests and git tree ids kept in memory, entries each.
 pub const DIGEST_CACHE_ENTRIES: usize = 65_536;
 

@@ -123,16 +123,18 @@ impl Digests {
         Ok(self.computed.digest(branch, manifest, false)?)
     }
 
-    /// Enters the commit ids of many states in the index, with one commit, and gives their digests.
+    /// Enters the commit ids of many states in the index, with one commit, and gives their digests: of all states, or
+    /// of those before which it `goes_on`.
     pub(super) fn publish_ids(
         &self,
         project: u64,
         states: &[(u64, ManifestId)],
-    ) -> Result<Vec<BranchDigest>> {
+        goes_on: impl Fn() -> bool,
+    ) -> Result<Published> {
         let store = self.computed.store();
         let mut batch = Batch::upkeep();
         let mut digests = Vec::with_capacity(states.len());
-        for &(branch, manifest) in states {
+        for &(branch, manifest) in states.iter().take_while(|_| goes_on()) {
             let sha256 = self.computed.digest(branch, manifest, false)?;
             digests.push(BranchDigest::new(sha256));
             let commit_key = key::commit(project, sha256, branch);
@@ -140,13 +142,18 @@ impl Digests {
                 enter(&mut batch, commit_key, manifest, sha256);
             }
         }
+        let mut are_entered = true;
         if !batch.writes.is_empty()
             && let Err(error) = store.commit(batch)
         {
             // The digests are right whether or not they can be kept: a full disk stops no reader.
             tracing::debug!(%error, "digests could not be kept");
+            are_entered = false;
         }
-        Ok(digests)
+        Ok(Published {
+            digests,
+            are_entered,
+        })
     }
 
     /// The digest if the store keeps it: what only this process has computed, or has told a moment ago, others that
@@ -162,6 +169,15 @@ impl Digests {
             let _full = heads.try_send((branch, manifest));
         }
     }
+}
+
+/// What came of the entry of commit ids in the index.
+#[derive(Debug)]
+pub(super) struct Published {
+    /// The digests of the states, in their order.
+    pub(super) digests: Vec<BranchDigest>,
+    /// True if all of these are in the index.
+    pub(super) are_entered: bool,
 }
 
 /// Adds a state's digest, and its entry in the index of commit ids, to a batch.
@@ -347,7 +363,7 @@ mod tests {
         one.compute(1, id).unwrap();
         let kept = || [&one, &other].map(|daemon| daemon.kept(id).unwrap());
         assert_eq!(kept(), [None, None]);
-        let told = one.publish_ids(1, &[(1, id)]).unwrap();
+        let told = one.publish_ids(1, &[(1, id)], || true).unwrap().digests;
         assert_eq!(kept(), [Some(told[0]), Some(told[0])]);
     }
 

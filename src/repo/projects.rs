@@ -8,7 +8,7 @@ use quick_cache::sync::Cache;
 use super::count_limits::CountLimits;
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
-use super::resolve::AbsentIds;
+use super::resolve::{AbsentIds, EnteredSnapshots};
 use super::save::queue::SaveQueue;
 use super::steady_clock::SteadyClock;
 use super::tallies::Saves;
@@ -19,7 +19,7 @@ use super::{Error, Permit, Result};
 use crate::base::cache::CacheUse;
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
-use crate::base::limits::{FIRST_SNAPSHOTS_KEPT, HASH_SLOTS, INLINE_BYTES_MAX};
+use crate::base::limits::{BRANCH_NUMBERS_KEPT, HASH_SLOTS, INLINE_BYTES_MAX};
 use crate::base::repo_id::RepoId;
 use crate::manifest::Nodes;
 use crate::manifest::git::TreeIds;
@@ -49,6 +49,7 @@ pub(super) struct Shared {
     pub(super) tree_ids: TreeIds,
     pub(super) digests: Digests,
     pub(super) absent_ids: AbsentIds,
+    pub(super) entered_snapshots: EnteredSnapshots,
     /// By branch, the number of the oldest snapshot that was met last.
     pub(super) first_snapshots: Cache<u64, u64>,
     /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
@@ -81,8 +82,9 @@ impl Projects {
                 tree_ids,
                 digests,
                 absent_ids: AbsentIds::default(),
-                first_snapshots: Cache::new(FIRST_SNAPSHOTS_KEPT),
-                moved_snapshots: Cache::new(FIRST_SNAPSHOTS_KEPT),
+                entered_snapshots: EnteredSnapshots::default(),
+                first_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
+                moved_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),
@@ -161,6 +163,7 @@ impl Projects {
         uses.push(self.shared.tree_ids.cache_use());
         uses.extend(self.shared.digests.cache_uses());
         uses.push(self.shared.absent_ids.cache_use());
+        uses.push(self.shared.entered_snapshots.cache_use());
         uses.push(self.shared.steps.cache_use());
         uses.push(self.shared.last_changes.cache_use());
         uses.push(self.shared.counted_changes.cache_use());

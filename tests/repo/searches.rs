@@ -3,27 +3,50 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use siteconf::base::digest::BodyDigests;
+use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::digest::{BodyDigests, sha256};
+use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
 use siteconf::object::record::{BranchRecord, SnapshotRecord};
+use siteconf::repo::{Error, Missing, Project, Projects};
+use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, Version};
 
-use crate::fixture::Scene;
+use crate::fixture::{Scene, branch, files_of};
 use crate::forwarded::forward_all_but_records;
 
-/// A store that counts.
+/// A store that counts, and in which it takes a second to find that a digest is not kept and must be computed.
 #[derive(Debug)]
-struct Counted<S> {
+struct Counted<S = MemoryStore> {
     store: S,
+    clock: Arc<ManualClock>,
+    /// Entries of the index of commit ids that were looked at one by one.
+    entries: AtomicU64,
     /// Scans of snapshots.
     scans: AtomicU64,
+}
+
+impl Counted {
+    fn new() -> Self {
+        Self::over(MemoryStore::default())
+    }
+
+    /// The project of a scene in this store, opened by somebody who has nothing in memory.
+    fn open(self: &Arc<Self>) -> Project {
+        let store = Arc::clone(self) as Arc<dyn Store>;
+        let projects = Projects::new(store, Arc::clone(&self.clock) as Arc<_>);
+        let id = RepoId::parse("acme/shop.erp").unwrap();
+        projects.project(&id).unwrap()
+    }
 }
 
 impl<S> Counted<S> {
     fn over(store: S) -> Self {
         Self {
             store,
+            clock: Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap())),
+            entries: AtomicU64::new(0),
             scans: AtomicU64::new(0),
         }
     }
@@ -33,7 +56,14 @@ impl<S: Store> Store for Counted<S> {
     forward_all_but_records!();
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
-        self.store.record(key)
+        let found = self.store.record(key)?;
+        if key.starts_with(key::COMMITS) {
+            self.entries.fetch_add(1, Ordering::Relaxed);
+        }
+        if key.starts_with(key::DIGESTS) && found.is_none() {
+            self.clock.advance_s(1);
+        }
+        Ok(found)
     }
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         if scan.prefix.starts_with(key::SNAPSHOTS) {
@@ -50,6 +80,69 @@ impl<S: Store> Store for Counted<S> {
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
     }
+}
+
+/// The commit id of the state with the one file "a" of the one byte "1".
+fn id_of_one() -> String {
+    let line = "a|1|c4ca4238a0b923820dcc509a6f75849b\n";
+    sha256(line.as_bytes()).to_string()[..40].to_owned()
+}
+
+fn is_missing<T>(outcome: &std::result::Result<T, Error>) -> bool {
+    let missing = Missing::Revision;
+    matches!(outcome, Err(Error::NotFound { what }) if *what == missing)
+}
+
+#[test]
+fn a_search_for_a_commit_id_ends_with_its_time_and_the_next_goes_on() {
+    let store = Arc::new(Counted::new());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    // With the empty one 26 states.
+    for number in 1..=25 {
+        scene.save("a", &number.to_string());
+    }
+    drop(scene);
+    let project = store.open();
+    let outcomes = [(); 3].map(|()| project.resolve(Some(&id_of_one())));
+    let [first, second, third] = outcomes;
+    for ended in [first, second] {
+        assert!(matches!(ended, Err(Error::Unfinished)), "{ended:?}");
+    }
+    assert_eq!(files_of(&third.unwrap()), ["a=1"]);
+}
+
+#[test]
+fn a_search_for_a_commit_id_passes_over_what_one_before_has_entered() {
+    let store = Arc::new(Counted::new());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    for number in 0..5 {
+        scene.save("a", &number.to_string());
+    }
+    let project = &scene.project;
+    let looked_at = |text: &str| {
+        store.entries.store(0, Ordering::Relaxed);
+        assert!(is_missing(&project.resolve(Some(text))));
+        store.entries.load(Ordering::Relaxed)
+    };
+    // The head, and five snapshots.
+    assert_eq!(looked_at("00000000"), 6);
+    assert_eq!(looked_at("00000001"), 1);
+    for turn in 0..3 {
+        scene.save("b", &turn.to_string());
+    }
+    assert_eq!(looked_at("00000000"), 4);
+    project
+        .create_branch(&branch("other"), Some("main"))
+        .unwrap();
+    assert_eq!(looked_at("00000000"), 2);
+    // A pruning has removed the oldest, and may have removed the ids of others.
+    let mut batch = Batch::default();
+    batch.delete(key::snapshot(1, 1), Expect::Anything);
+    store.commit(batch).unwrap();
+    assert_eq!(looked_at("00000002"), 2 + 7);
+    assert_eq!(looked_at("00000003"), 2);
+    let kept = project.resolve(Some(&scene.head().digest().unwrap().as_str()[..40]));
+    assert_eq!(files_of(&kept.unwrap()), ["a=4", "b=2"]);
 }
 
 #[test]

@@ -213,7 +213,8 @@ impl Error {
             Self::UnknownMethod
             | Self::TransferCoding
             | Self::Overloaded(_)
-            | Self::NotReady(_) => false,
+            | Self::NotReady(_)
+            | Self::Repo(repo::Error::Unfinished) => false,
             other if other.store_answer().is_some_and(|answer| answer.is_logged) => false,
             other => other.status().is_server_error(),
         }
@@ -370,6 +371,7 @@ fn of_repo(error: &repo::Error) -> StatusCode {
         | repo::Error::Exists { .. } => StatusCode::BAD_REQUEST,
         repo::Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         repo::Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        repo::Error::Unfinished => StatusCode::SERVICE_UNAVAILABLE,
         repo::Error::Store(error) => StoreAnswer::to(error).status,
     }
 }

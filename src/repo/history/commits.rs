@@ -287,7 +287,8 @@ impl Project {
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
         let digests = &self.projects.shared.digests;
-        digests.publish_ids(self.number(), &states)
+        let published = digests.publish_ids(self.number(), &states, || true)?;
+        Ok(published.digests)
     }
 
     /// Opens a state again that was opened before, by what [`Revision::branch_number`] and

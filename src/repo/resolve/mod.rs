@@ -1,13 +1,14 @@
 //! What a reference names (contract section 4).
 
 mod absent_ids;
+mod entered;
+mod search;
 
 use std::collections::BTreeMap;
 
 use super::{Branch, Error, Missing, Project, Result, Revision, optional};
 use crate::base::branch_name::BranchName;
 use crate::base::id::{ManifestId, is_commit_abbreviation};
-use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
@@ -15,6 +16,7 @@ use crate::object::record::CommitRecord;
 use crate::store::Scan;
 
 pub(super) use absent_ids::AbsentIds;
+pub(super) use entered::EnteredSnapshots;
 
 /// Index entries looked at for one abbreviation; more cannot be unique in any real project.
 const CANDIDATES_MAX: usize = 1000;
@@ -41,12 +43,15 @@ impl Project {
     /// without one, or `HEAD`, the default branch's head.
     ///
     /// # Errors
-    /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch.
+    /// [`Missing::Revision`]; [`Missing::Branch`] when there is no default branch; [`Error::Unfinished`].
     ///
     /// # Limits
     /// A commit id that the index does not have is searched for among the heads, then among the newest
-    /// 1,000 snapshots of each branch, 100,000 in all. That may take seconds, but for a text that was
-    /// searched for in vain since a branch last changed.
+    /// 1,000 snapshots of each branch, 100,000 in all, for [`COMMIT_SEARCH_S_MAX`]. The next search passes over the
+    /// snapshots that one before has entered in the index, and there is none for a text that was searched for in vain
+    /// since a branch last changed.
+    ///
+    /// [`COMMIT_SEARCH_S_MAX`]: crate::base::limits::COMMIT_SEARCH_S_MAX
     pub fn resolve(&self, reference: Option<&str>) -> Result<Revision> {
         match self.named(reference)? {
             Named::State(state) => Ok(state),
@@ -157,61 +162,6 @@ impl Project {
             return Err(Error::missing(Missing::Revision));
         }
         Ok(Named::Unknown(text))
-    }
-
-    /// The one state whose commit id begins with this text, which the index does not know: a client may know
-    /// the id of a state from its content alone, before the service gave it out.
-    fn search(&self, text: &str) -> Result<Revision> {
-        // First: a change that comes while it is searched makes the next state.
-        let state = self.branches_state()?;
-        let branches = self.branches()?;
-        let mut found = BTreeMap::new();
-        let heads = branches
-            .iter()
-            .map(|branch| (branch.number, branch.head().manifest()));
-        self.publish(text, heads.collect(), &mut found)?;
-        if found.is_empty() {
-            let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
-            for branch in &branches {
-                if left == 0 {
-                    break;
-                }
-                let history = branch.history(None, Some(left.min(SNAPSHOTS_SEARCHED_MAX)))?;
-                left -= history.len();
-                let states = history
-                    .iter()
-                    .map(|snapshot| (branch.number, snapshot.revision.manifest()));
-                self.publish(text, states.collect(), &mut found)?;
-            }
-        }
-        if found.is_empty() {
-            let absent = &self.projects.shared.absent_ids;
-            absent.keep(self.number(), text, state);
-        }
-        self.only(found)
-    }
-
-    /// Enters these states in the index, and adds those whose commit ids begin with this text: also where
-    /// they cannot be entered, as by who only reads.
-    fn publish(
-        &self,
-        text: &str,
-        states: Vec<(u64, ManifestId)>,
-        found: &mut BTreeMap<String, (u64, ManifestId)>,
-    ) -> Result<()> {
-        let digests = &self.projects.shared.digests;
-        let ids = digests.publish_ids(self.number(), &states)?;
-        for (id, state) in ids.iter().zip(states) {
-            let id = id.commit_id();
-            if id.starts_with(text) {
-                // As the index has it: of the branches the oldest.
-                let known = found.entry(id.to_owned()).or_insert(state);
-                if known.0 > state.0 {
-                    *known = state;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The state that was found, if it is the only one. The files of another with its id may have other modes:
