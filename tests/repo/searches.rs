@@ -11,7 +11,7 @@ use siteconf::object::record::{BranchRecord, SnapshotRecord};
 use siteconf::repo::{Error, Missing, Project, Projects};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, Version};
+use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, StoreError, Version};
 
 use crate::fixture::{Scene, branch, files_of};
 use crate::forwarded::forward_all_but_records;
@@ -25,6 +25,8 @@ struct Counted<S = MemoryStore> {
     entries: AtomicU64,
     /// Scans of snapshots.
     scans: AtomicU64,
+    /// So many commits from now on find that another has made a branch meanwhile.
+    conflicts: AtomicU64,
 }
 
 impl Counted {
@@ -48,6 +50,7 @@ impl<S> Counted<S> {
             clock: Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap())),
             entries: AtomicU64::new(0),
             scans: AtomicU64::new(0),
+            conflicts: AtomicU64::new(0),
         }
     }
 }
@@ -75,6 +78,12 @@ impl<S: Store> Store for Counted<S> {
         self.store.external_writes()
     }
     fn commit(&self, batch: Batch) -> Result<Version> {
+        let fewer = |conflicts: u64| conflicts.checked_sub(1);
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
+        if self.conflicts.fetch_update(set, get, fewer).is_ok() {
+            let key = key::BRANCH_COUNTER.to_owned();
+            return Err(StoreError::Conflict { key });
+        }
         self.store.commit(batch)
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
@@ -179,4 +188,21 @@ fn a_search_for_a_blob_ends_after_so_many_snapshots_and_is_not_made_twice_in_vai
     assert_eq!(store.scans.load(Ordering::Relaxed), 0);
     scene.save("a", "old");
     assert!(scene.project.find_blob(old).unwrap().is_some());
+}
+
+#[test]
+fn a_branch_from_an_old_commit_id_looks_for_its_place_once() {
+    let store = Arc::new(Counted::new());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    for number in 0..300 {
+        scene.save("a", &number.to_string());
+    }
+    let one = scene.project.resolve(Some(&id_of_one())).unwrap();
+    store.scans.store(0, Ordering::Relaxed);
+    store.conflicts.store(3, Ordering::Relaxed);
+    let name = branch("old");
+    let old = scene.project.create_branch(&name, Some(&id_of_one()));
+    assert_eq!(old.unwrap().head().id(), one.id());
+    // Of 256 snapshots, and of the others.
+    assert_eq!(store.scans.load(Ordering::Relaxed), 2);
 }

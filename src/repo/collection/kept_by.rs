@@ -3,7 +3,7 @@
 use crate::base::id::ManifestId;
 use crate::object::key;
 use crate::object::record::SnapshotRecord;
-use crate::repo::{Result, Revision};
+use crate::repo::{Branch, Result, Revision};
 use crate::store::Expect;
 
 /// Snapshots read at once.
@@ -25,13 +25,42 @@ impl Revision {
         {
             return Ok(Some(kept));
         }
+        match self.newest_place(&branch)? {
+            Some(place) => self.in_snapshot(place),
+            None => Ok(None),
+        }
+    }
+
+    /// The same state with its place in the history, so that [`Revision::kept_by`] need not look through the snapshots:
+    /// where it was opened by its content and is kept, the newest.
+    pub(in crate::repo) fn placed(self) -> Result<Self> {
+        if self.place().is_some() {
+            return Ok(self);
+        }
+        let Some(branch) = self.project.branch_by_number(self.branch)? else {
+            return Ok(self);
+        };
+        let head = branch.head();
+        let place = if head.manifest() == self.manifest() {
+            head.place()
+        } else {
+            self.newest_place(&branch)?
+        };
+        Ok(match place {
+            Some(place) => self.at(place),
+            None => self,
+        })
+    }
+
+    /// The version of the newest snapshot of its branch that holds the state.
+    fn newest_place(&self, branch: &Branch) -> Result<Option<u64>> {
         let mut before = None;
         loop {
             let snapshots = branch.history(before, Some(READ_AT_ONCE))?;
             let same = |manifest: ManifestId| manifest == self.manifest();
             let found = snapshots.iter().find(|it| same(it.revision.manifest()));
             if let Some(found) = found {
-                return self.in_snapshot(found.version.number());
+                return Ok(Some(found.version.number()));
             }
             let Some(oldest) = snapshots.last() else {
                 return Ok(None);

@@ -13,11 +13,13 @@ use crate::repo::{Branch, Condition, Error, Missing, Result, audit};
 use crate::store::Expect;
 
 impl ProjectWriter {
-    /// Makes a branch: empty, or in the state that `from` names, which costs one record.
+    /// Makes a branch: empty, or in the state that `from` names, which costs one record. A state that is named by its
+    /// commit id is looked for among the snapshots of its branch first.
     ///
     /// # Errors
-    /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Invalid`] when the project has as
-    /// many branches as it may have, or nobody could see all of the name; [`Error::TooManyDeleted`].
+    /// [`Error::Exists`]; [`Missing::Revision`] when `from` names nothing; [`Error::Unfinished`] as of
+    /// [`crate::repo::Project::resolve`]; [`Error::Invalid`] when the project has as many branches as it may have, or
+    /// nobody could see all of the name; [`Error::TooManyDeleted`].
     pub fn create_branch(&self, name: &BranchName, from: Option<&str>) -> Result<Branch> {
         self.create_branch_at(name, from, self.projects.clock().now())
     }
@@ -36,8 +38,9 @@ impl ProjectWriter {
         let projects = &self.projects;
         let store = projects.store().as_ref();
         let mut draft = Draft::new(projects.nodes());
+        // With its place: that is looked for once, however often the commit is repeated.
         let state = from
-            .map(|reference| self.resolve(Some(reference)))
+            .map(|reference| self.resolve(Some(reference))?.placed())
             .transpose()?;
         let (manifest, totals) = match &state {
             Some(revision) => (revision.manifest(), revision.totals()),
