@@ -64,7 +64,8 @@ pub const FORM_HEAD_BYTES_MAX: usize = 128 << 10;
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
 /// Longest time spent on the text diff of one file, in milliseconds; then it is told more coarsely.
 pub const TEXT_DIFF_MS_MAX: u64 = 500;
-/// States of a branch that a list of commits goes past, or shows, without a place among what takes long.
+/// States of a branch that a list of commits goes past, or shows, or among which the beginning of a new branch is looked
+/// for, without a place among what takes long.
 pub const COMMITS_PASSED_MAX: u64 = 300;
 /// Most files that a comparison of two revisions shows.
 pub const COMPARE_FILES_MAX: usize = 1000;

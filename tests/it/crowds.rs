@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Connection, Daemon, Project, READ, Request, User, soon};
+use crate::harness::{Answer, Connection, Daemon, Project, READ, Request, User, soon};
 
 /// Sends a request's head and not its body.
 pub(crate) fn begin(connection: &mut Connection, request: &Request, announced: usize) {
@@ -218,6 +218,12 @@ fn incompressible(length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
+/// Asks for a branch that begins at a revision.
+fn begin_branch(project: &Project, name: &str, from: &str) -> Answer {
+    let body = json!({ "name": name, "from": from });
+    project.user.post(&project.admin("/branches"), &body)
+}
+
 #[test]
 fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() {
     let (daemon, project) = with_places(1, 0, 1);
@@ -240,6 +246,8 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
     for target in targets(unknown) {
         assert!(takes_long(&two, &target), "{target}");
     }
+    let begin = |from: &str| begin_branch(project, "next", from);
+    begin(unknown).assert_error(503, NO_PLACE);
     let main = two.get(&format!("{}?ref=main", project.raw("a.xml")));
     main.assert_bytes(200, b"one");
     drop(held);
@@ -256,6 +264,7 @@ fn a_revision_that_has_to_be_searched_takes_a_long_place_and_once_missed_none() 
         };
         missed.assert_error(404, &format!("404 {what} Not Found"));
     }
+    begin(unknown).assert_error(404, "Revision not found");
     // Another, and the same once a branch has changed.
     assert!(takes_long(&two, &raw.replace("?ref=0", "?ref=1")));
     project.save("main", "a.xml", "two").expect_status(200);
@@ -305,6 +314,10 @@ fn commits_far_from_the_head_take_a_long_place() {
     ] {
         assert!(takes_long(&two, &project.read(&far)), "{far}");
     }
+    for (name, from) in [("head", head), ("snapshot", "main@v0003"), ("main", "main")] {
+        begin_branch(project, &format!("of-{name}"), from).expect_status(201);
+    }
+    begin_branch(project, "of-old", old).assert_error(503, NO_PLACE);
     drop(held);
     let last = project.read("/commits?per_page=100&page=4");
     soon(|| two.get(&last).status == 200);

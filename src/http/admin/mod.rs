@@ -24,8 +24,8 @@ use super::reply::Reply;
 use super::request::body::RequestBody;
 use super::request::context::RequestContext;
 use super::request::{cross_site, params};
-use super::route::admin::{BranchAt, Route, branch as branch_route, project as project_route};
-use crate::base::limits::INLINE_BYTES_MAX;
+use super::route::admin::{Route, branch as branch_route, project as project_route};
+use crate::base::limits::{COMMITS_PASSED_MAX, INLINE_BYTES_MAX};
 use crate::repo::Project;
 
 /// Answers a request of the Admin API.
@@ -100,7 +100,14 @@ async fn takes_long(
             Ok(true)
         }
         Route::Branch(at, branch_route::Route::Rollback | branch_route::Route::Batch) => {
-            is_of_project(context, at, Project::has_rules).await
+            is_of_project(context, &at.project, Project::has_rules).await
+        }
+        Route::Project(project_route::Route::CreateBranch { project }) => {
+            let Some(from) = project::branch_begins_at(payload) else {
+                return Ok(false);
+            };
+            let is_sought = |project: &Project| is_sought(project, &from);
+            is_of_project(context, project, is_sought).await
         }
         Route::Branch(at, branch_route::Route::SaveFile { path }) => {
             let is_large =
@@ -112,7 +119,7 @@ async fn takes_long(
                 let path = params::file(path).ok();
                 path.is_some_and(|path| project.needs_schema(&path).unwrap_or(true))
             };
-            is_of_project(context, at, checks_long).await
+            is_of_project(context, &at.project, checks_long).await
         }
         Route::Branch(_, branch_route::Route::Tree { .. }) => {
             let query = &context.query;
@@ -126,16 +133,31 @@ async fn takes_long(
     }
 }
 
-/// True if something is true of the project of a branch, as far as who asks may see it.
+/// True if the state that a reference names has to be searched for, by its commit id or for where in the history of its
+/// branch it is. Of what is not there the answer says so.
+fn is_sought(project: &Project, reference: &str) -> bool {
+    match project.resolve_known(Some(reference)) {
+        Ok(Some(state)) => {
+            state.place().is_none()
+                && state
+                    .states_after()
+                    .is_ok_and(|states| states > COMMITS_PASSED_MAX)
+        }
+        Ok(None) => true,
+        Err(_) => false,
+    }
+}
+
+/// True if something is true of a project, as far as who asks may see it.
 async fn is_of_project(
     context: &RequestContext,
-    at: &BranchAt,
+    project: &str,
     is_true: impl FnOnce(&Project) -> bool,
 ) -> Result<bool, Error> {
     let look = || {
         let project = context
             .caller()
-            .and_then(|caller| open::open(context, &caller, &at.project));
+            .and_then(|caller| open::open(context, &caller, project));
         // Who may not is told by the change itself.
         Ok(project.is_ok_and(|project| is_true(&project)))
     };

@@ -43,6 +43,13 @@ pub(super) fn list(
     json::list_of(context, shown, &[])
 }
 
+/// The revision that a body names as the beginning of a branch, `None` where there is none in its form.
+pub(super) fn begins_at(body: &[u8]) -> Option<String> {
+    let NewBranch { from, .. } = json_body::read(body).ok()?;
+    let from = params::reference(from.as_deref()).ok()??;
+    Some(from.to_owned())
+}
+
 /// `POST /projects/<project>/branches`
 pub(super) fn create(
     context: &RequestContext,

@@ -31,6 +31,14 @@ pub(super) fn admit(context: &RequestContext, caller: &Caller, route: &Route) ->
     Ok(())
 }
 
+/// The revision that a new branch is to begin at, where the body has one in its form.
+pub(super) fn branch_begins_at(payload: &Payload) -> Option<String> {
+    match payload {
+        Payload::Json(json) => branches::begins_at(json),
+        _ => None,
+    }
+}
+
 pub(super) fn act(
     context: &RequestContext,
     caller: &Caller,
