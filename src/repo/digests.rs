@@ -107,6 +107,31 @@ impl Digests {
         is_new: bool,
     ) -> Result<BranchDigest> {
         let sha256 = self.computed.digest(branch, manifest, is_new)?;
+        self.publish(project, branch, manifest, sha256, is_new)
+    }
+
+    /// The same of a state whose digest memory has; `None` of another.
+    pub(super) fn publish_known_id(
+        &self,
+        project: u64,
+        branch: u64,
+        manifest: ManifestId,
+    ) -> Result<Option<BranchDigest>> {
+        let sha256 = self.computed.known.get(&manifest);
+        sha256
+            .map(|sha256| self.publish(project, branch, manifest, sha256, false))
+            .transpose()
+    }
+
+    /// Has a state's commit id entered in the index soon.
+    fn publish(
+        &self,
+        project: u64,
+        branch: u64,
+        manifest: ManifestId,
+        sha256: Sha256,
+        is_new: bool,
+    ) -> Result<BranchDigest> {
         let commit_key = key::commit(project, sha256, branch);
         // Each time: it may have been pruned, also by another process, and have come again.
         if is_new || !self.computed.is_entered(&commit_key, manifest)? {

@@ -9,7 +9,7 @@ use siteconf::base::clock::SystemClock;
 use siteconf::base::id::Kind;
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::snapshot_version::SnapshotVersion;
-use siteconf::repo::{Branch, Project, Projects, diff};
+use siteconf::repo::{Branch, Project, Projects, Revision, diff};
 use siteconf::store::Store;
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
@@ -163,6 +163,36 @@ fn asking_again_for_a_branch_that_did_not_change_does_no_work() {
     let passed = counts.inner().take();
     let objects = passed.blob_reads + passed.node_reads + passed.manifest_reads;
     assert_eq!((objects, passed.commits), (0, 0));
+}
+
+#[test]
+fn commits_that_memory_has_are_told_at_once_and_no_others() {
+    let found = Found::new();
+    let main = found.project.branch(&branch("main")).unwrap();
+    let file = Layout::Spread.path(78);
+    let counts = found.counts.inner();
+    let known = |state: &Revision| {
+        counts.take();
+        let known = (
+            state.known_digest().unwrap(),
+            state.known_last_change(&file).unwrap(),
+        );
+        let passed = counts.take();
+        assert_eq!((passed.node_reads, passed.manifest_reads), (0, 0));
+        known
+    };
+    let head = main.head();
+    assert_eq!(known(&head), (None, None));
+    let (now, last) = (head.digest().unwrap(), head.last_change(&file).unwrap());
+    assert_ne!(now, last);
+    assert_eq!(known(&head), (Some(now), Some(last)));
+    // The state that the save replaced is the one that brought the file.
+    let before = main.snapshot(SnapshotVersion::new(2)).unwrap();
+    assert_eq!(known(&before), (Some(last), Some(last)));
+    for (id, last) in [(now, Some(last)), (last, None)] {
+        let by_id = found.project.resolve(Some(id.commit_id())).unwrap();
+        assert_eq!(known(&by_id), (Some(id), last));
+    }
 }
 
 #[test]

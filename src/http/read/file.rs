@@ -1,6 +1,5 @@
 //! `GET /projects/<project>/repository/files/<path>` and `…/files/<path>/raw`
 
-use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -17,7 +16,7 @@ use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::repo;
-use crate::repo::{Body, FileView, Project, Revision};
+use crate::repo::{Body, BranchDigest, FileView, Past, Project, Revision};
 
 /// What a request names: a file, and the revision where it lies.
 struct Named<'a> {
@@ -68,18 +67,41 @@ struct NamedFile<'a> {
     file: FileView,
 }
 
+/// The commits that an answer with a file tells of.
+struct Commits {
+    /// That of the revision.
+    shown: BranchDigest,
+    /// The one that changed the file last.
+    last: BranchDigest,
+}
+
 impl NamedFile<'_> {
+    /// Its commits. They are computed and searched for where that is needed.
+    fn commits(&self) -> Result<Commits, Error> {
+        Ok(Commits {
+            shown: self.revision.digest()?,
+            last: self.revision.last_change(&self.path)?,
+        })
+    }
+
+    /// Its commits where memory has them, `None` else.
+    fn known_commits(&self) -> Result<Option<Commits>, Error> {
+        let Some(shown) = self.revision.known_digest()? else {
+            return Ok(None);
+        };
+        let last = self.revision.known_last_change(&self.path)?;
+        Ok(last.map(|last| Commits { shown, last }))
+    }
+
     fn freshness(&self) -> Freshness {
         Freshness::of_reference(self.reference)
     }
 
     /// The answer with what GitLab tells about a file in headers.
-    fn described(&self, reply: Reply, sha256: Sha256) -> Result<Reply, Error> {
-        let digest = self.revision.digest()?;
-        let last_change = self.revision.last_change(&self.path)?;
+    fn described(&self, reply: Reply, sha256: Sha256, commits: &Commits) -> Reply {
         let text = |text: String| header(&text);
         let (path, file) = (&self.path, &self.file);
-        Ok(reply
+        reply
             .with(named("x-gitlab-file-name"), header(path.name()))
             .with(named("x-gitlab-file-path"), header(path.as_str()))
             .with(named("x-gitlab-size"), file.size().into())
@@ -90,10 +112,13 @@ impl NamedFile<'_> {
                 header(self.reference.unwrap_or("HEAD")),
             )
             .with(named("x-gitlab-blob-id"), text(file.git_id().to_string()))
-            .with(named("x-gitlab-commit-id"), header(digest.commit_id()))
+            .with(
+                named("x-gitlab-commit-id"),
+                header(commits.shown.commit_id()),
+            )
             .with(
                 named("x-gitlab-last-commit-id"),
-                header(last_change.commit_id()),
+                header(commits.last.commit_id()),
             )
             .with(
                 named("x-gitlab-execute-filemode"),
@@ -102,64 +127,95 @@ impl NamedFile<'_> {
                 } else {
                     "false"
                 }),
-            ))
+            )
     }
 }
 
-/// The bytes of a file, with what GitLab tells about it in headers. A short file is kept as it is
-/// answered, for all who ask while no branch of the project changes, nor the past that the request names. `None`
-/// where the revision has to be searched for.
+/// The bytes of a file, with what GitLab tells about it in headers, where that takes microseconds. A short file is
+/// kept as it is answered, for all who ask while no branch of the project changes, nor the past that the request
+/// names. `None` where the revision has to be searched for, or something to be computed of it.
 pub(super) fn raw_at_once(
     context: &RequestContext,
     project: &Project,
     path: &str,
 ) -> Result<Option<Reply>, Error> {
-    let open = || Named::by(context, path)?.open_known(project);
-    if !file::is_for_whole(context.headers()) {
-        return open()?
-            .map(|opened| read(context, &opened, |_, _| {}))
-            .transpose();
-    }
-    // What a reference names beside the heads is the same until a branch changes.
-    let key = RenderedKey {
-        state: ShownState::of_branches(project)?,
-        url: context.target(),
-        coding: Coding::Identity,
-    };
-    let rendered = &context.service.rendered;
-    if let Some(kept) = rendered.get(&key)
+    let key = rendered_key(context, project)?;
+    if let Some(key) = &key
+        && let Some(kept) = context.service.rendered.get(key)
         && kept.holds_in(project)?
     {
         return Ok(Some(kept.reply(context.headers())));
     }
-    // Before what is read: what is removed between the two ends it.
-    let past = project.past(params::reference(context.query.text("ref")?)?)?;
-    let Some(opened) = open()? else {
+    let keeping = Keeping::by(key, context, project)?;
+    let Some(opened) = Named::by(context, path)?.open_known(project)? else {
         return Ok(None);
     };
-    let reply = read(context, &opened, |bytes, reply| {
-        let answer = file::rendered(reply, &opened.file, bytes, opened.freshness());
-        rendered.keep(key, answer.telling_of(past));
-    })?;
-    Ok(Some(reply))
+    if let Some(reply) = file::unchanged(context, &opened.file, opened.freshness())? {
+        return Ok(Some(reply));
+    }
+    let commits = opened.known_commits()?;
+    commits
+        .map(|commits| read(context, &opened, &commits, keeping))
+        .transpose()
 }
 
-/// The same, with a search for the revision where that is needed.
+/// The same, however long it takes.
 pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
+    let keeping = Keeping::by(rendered_key(context, project)?, context, project)?;
     let opened = Named::by(context, path)?.open(project)?;
-    read(context, &opened, |_, _| {})
+    if let Some(reply) = file::unchanged(context, &opened.file, opened.freshness())? {
+        return Ok(reply);
+    }
+    read(context, &opened, &opened.commits()?, keeping)
 }
 
-/// Answers with a file's bytes. `keep` gets the bytes of a short file and the answer.
+/// True if the revision that a request names has to be searched for.
+pub(super) fn searches(context: &RequestContext, project: &Project) -> Result<bool, Error> {
+    let reference = params::reference(context.query.text("ref")?)?;
+    let known = project.resolve_known(reference).map_err(not_found)?;
+    Ok(known.is_none())
+}
+
+/// What the answer with a whole short file is kept by; `None` for a request that may get another one. What a reference
+/// names beside the heads is the same until a branch changes.
+fn rendered_key(context: &RequestContext, project: &Project) -> Result<Option<RenderedKey>, Error> {
+    if !file::is_for_whole(context.headers()) {
+        return Ok(None);
+    }
+    Ok(Some(RenderedKey {
+        state: ShownState::of_branches(project)?,
+        url: context.target(),
+        coding: Coding::Identity,
+    }))
+}
+
+/// By what an answer is kept, and the past that it tells of.
+struct Keeping {
+    key: RenderedKey,
+    past: Past,
+}
+
+impl Keeping {
+    /// With the past as it is before anything is read: what is removed between the two ends the answer.
+    fn by(
+        key: Option<RenderedKey>,
+        context: &RequestContext,
+        project: &Project,
+    ) -> Result<Option<Self>, Error> {
+        let Some(key) = key else { return Ok(None) };
+        let past = project.past(params::reference(context.query.text("ref")?)?)?;
+        Ok(Some(Self { key, past }))
+    }
+}
+
+/// Answers with a file's bytes, and keeps the answer with a short file.
 fn read(
     context: &RequestContext,
     opened: &NamedFile<'_>,
-    keep: impl FnOnce(Bytes, &Reply),
+    commits: &Commits,
+    keeping: Option<Keeping>,
 ) -> Result<Reply, Error> {
     let (file, freshness) = (&opened.file, opened.freshness());
-    if let Some(reply) = file::unchanged(context, file, freshness)? {
-        return Ok(reply);
-    }
     let content = file.content()?;
     let sha256 = content.sha256;
     let short = match &content.body {
@@ -174,9 +230,10 @@ fn read(
         freshness,
         Disposition::Inline,
     )?;
-    let reply = opened.described(reply, sha256)?;
-    if let Some(bytes) = short {
-        keep(bytes, &reply);
+    let reply = opened.described(reply, sha256, commits);
+    if let (Some(bytes), Some(Keeping { key, past })) = (short, keeping) {
+        let answer = file::rendered(&reply, file, bytes, freshness);
+        context.service.rendered.keep(key, answer.telling_of(past));
     }
     Ok(reply)
 }
@@ -197,31 +254,39 @@ struct FileJson<'a> {
     execute_filemode: bool,
 }
 
-/// A file as a JSON object. GitLab wants a `ref`; here it is the default branch when there is none. `None`
-/// where the revision has to be searched for.
+/// A file as a JSON object, where that takes microseconds. GitLab wants a `ref`; here it is the default branch when
+/// there is none. `None` where the revision has to be searched for, or something to be computed of it.
 pub(super) fn show_at_once(
     context: &RequestContext,
     project: &Project,
     path: &str,
 ) -> Result<Option<Reply>, Error> {
-    let opened = Named::by(context, path)?.open_known(project)?;
-    opened.map(|opened| object(context, &opened)).transpose()
+    let Some(opened) = Named::by(context, path)?.open_known(project)? else {
+        return Ok(None);
+    };
+    let commits = opened.known_commits()?;
+    commits
+        .map(|commits| object(context, &opened, &commits))
+        .transpose()
 }
 
-/// The same, with a search for the revision where that is needed.
+/// The same, however long it takes.
 pub(super) fn show(
     context: &RequestContext,
     project: &Project,
     path: &str,
 ) -> Result<Reply, Error> {
-    object(context, &Named::by(context, path)?.open(project)?)
+    let opened = Named::by(context, path)?.open(project)?;
+    object(context, &opened, &opened.commits()?)
 }
 
-fn object(context: &RequestContext, opened: &NamedFile<'_>) -> Result<Reply, Error> {
+fn object(
+    context: &RequestContext,
+    opened: &NamedFile<'_>,
+    commits: &Commits,
+) -> Result<Reply, Error> {
     let content = opened.file.content()?;
     let sha256 = content.sha256;
-    let digest = opened.revision.digest()?;
-    let last_change = opened.revision.last_change(&opened.path)?;
     let object = FileJson {
         file_name: opened.path.name(),
         file_path: opened.path.as_str(),
@@ -230,13 +295,13 @@ fn object(context: &RequestContext, opened: &NamedFile<'_>) -> Result<Reply, Err
         content_sha256: sha256,
         r#ref: opened.reference.unwrap_or("HEAD"),
         blob_id: opened.file.git_id(),
-        commit_id: digest.commit_id(),
-        last_commit_id: last_change.commit_id(),
+        commit_id: commits.shown.commit_id(),
+        last_commit_id: commits.last.commit_id(),
         execute_filemode: opened.file.is_executable(),
     };
     // The branch can come back to the state later, and then another commit was the last to change the file.
     let reply = base64_json::respond(context, &object, content, Freshness::Moving)?;
-    opened.described(reply, sha256)
+    Ok(opened.described(reply, sha256, commits))
 }
 
 const fn named(name: &'static str) -> HeaderName {

@@ -188,8 +188,8 @@ impl Authorized {
         }
     }
 
-    /// The answer if it takes microseconds: a file, of which what is not in memory is read from the disk
-    /// at once, and what was rendered before.
+    /// The answer if it takes microseconds: a file whose commits are in memory, of which else what is not there is
+    /// read from the disk at once, and what was rendered before.
     fn at_once(&self, context: &RequestContext, route: &Route) -> Result<Option<Reply>, Error> {
         let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
             return Ok(None);
@@ -209,10 +209,8 @@ impl Authorized {
             return Ok(false);
         };
         Ok(match resource {
-            // Their revision has to be searched for.
-            Resource::File(_)
-            | Resource::Raw(_)
-            | Resource::Compare
+            Resource::File(_) | Resource::Raw(_) => file::searches(context, project)?,
+            Resource::Compare
             | Resource::CommitDiff(_)
             | Resource::CommitRefs(_)
             | Resource::Blob(_)

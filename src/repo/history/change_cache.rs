@@ -24,6 +24,13 @@ pub(super) struct Found {
     pub(super) changed: ManifestId,
 }
 
+impl Found {
+    /// True if the file was last changed there as seen from this place, too.
+    pub(super) fn holds_at(&self, place: u64) -> bool {
+        (self.changed_at..=self.seen_from).contains(&place)
+    }
+}
+
 impl LastChanges {
     /// What is kept in memory, and how often it was what was wanted.
     pub(in crate::repo) fn cache_use(&self) -> CacheUse {

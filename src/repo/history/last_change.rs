@@ -37,6 +37,18 @@ impl Revision {
             .publish_id(project, self.branch, changed, false)
     }
 
+    /// The same where memory has it, `None` else: it takes microseconds.
+    pub fn known_last_change(&self, path: &FilePath) -> Result<Option<BranchDigest>> {
+        let shared = &self.project.projects.shared;
+        let Some(changed) = shared.last_changes.known(self, path)? else {
+            return Ok(None);
+        };
+        let project = self.project.number();
+        shared
+            .digests
+            .publish_known_id(project, self.branch, changed)
+    }
+
     /// When the branch came into the state that last changed the file at this path, which is in this
     /// state, and who brought it there. `None` where that is longer ago than is searched, or was pruned.
     ///
@@ -82,9 +94,7 @@ impl LastChanges {
         // What a search came to that ended elsewhere may not be what this one does: the answer is not to depend on
         // what was asked before.
         let known = kept.filter(|known| known.searched_from == oldest);
-        if let Some(known) = known
-            && (known.changed_at..=known.seen_from).contains(&place)
-        {
+        if let Some(known) = known.filter(|known| known.holds_at(place)) {
             return Ok((known.changed, Some(known.changed_at)));
         }
         let older = known.filter(|known| known.seen_from < place);
@@ -93,6 +103,23 @@ impl LastChanges {
             self.found.insert(key, found);
         }
         Ok((found.changed, Some(found.changed_at)))
+    }
+
+    /// The state that last changed a file, if it was searched for before. `None` also of a state that is known by
+    /// its commit id alone, unless the branch is in it.
+    fn known(&self, state: &Revision, path: &FilePath) -> Result<Option<ManifestId>> {
+        let branch = state.branch()?;
+        let head = branch.head();
+        let is_head = head.manifest() == state.manifest();
+        let Some(place) = state.place().or(head.place().filter(|_| is_head)) else {
+            return Ok(None);
+        };
+        let Some(known) = self.found.get(&(state.branch, path.clone())) else {
+            return Ok(None);
+        };
+        let oldest = searched_from(&branch, place)?;
+        let holds = known.searched_from == oldest && known.holds_at(place);
+        Ok(holds.then_some(known.changed))
     }
 }
 
