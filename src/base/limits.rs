@@ -67,6 +67,8 @@ pub const TEXT_DIFF_MS_MAX: u64 = 500;
 /// States of a branch that a list of commits goes past, or shows, or among which the beginning of a new branch is looked
 /// for, without a place among what takes long.
 pub const COMMITS_PASSED_MAX: u64 = 300;
+/// Files of the states that it shows, all together, above which it takes such a place: for each one a line is hashed.
+pub const COMMITS_FILES_MAX: u64 = 1_000_000;
 /// Most files that a comparison of two revisions shows.
 pub const COMPARE_FILES_MAX: usize = 1000;
 /// Most commits that a comparison of two revisions shows.

@@ -5,6 +5,7 @@ use std::fmt;
 use super::{BranchDigest, Error, Missing, Project, Result};
 use crate::base::file_path::FilePath;
 use crate::base::id::{BlobId, GitId, ManifestId, Md5, NodeId, Sha256};
+use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::manifest::lookup::Found;
 use crate::object::node::{FileEntry, Totals, Value, git_mode};
@@ -194,6 +195,22 @@ impl Revision {
     /// first told, it does.
     pub fn kept_digest(&self) -> Result<Option<BranchDigest>> {
         self.project.projects.shared.digests.kept(self.manifest)
+    }
+
+    /// Of how many states the store does not keep the digest, from this one on back: of so many at most.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`] when the branch is gone.
+    pub fn undigested(&self, states: usize) -> Result<usize> {
+        let before = self.place().map(SnapshotVersion::new);
+        let earlier = self
+            .branch()?
+            .history(before, Some(states.saturating_sub(1)))?;
+        let mut undigested = usize::from(self.kept_digest()?.is_none());
+        for snapshot in &earlier {
+            undigested += usize::from(snapshot.revision.kept_digest()?.is_none());
+        }
+        Ok(undigested)
     }
 
     /// The file at a path.

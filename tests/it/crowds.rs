@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::batch::{FILE, archive, unpack};
 use crate::harness::{Answer, Connection, Daemon, Project, READ, Request, User, soon};
 
 /// Sends a request's head and not its body.
@@ -330,6 +331,39 @@ fn commits_far_from_the_head_take_a_long_place() {
     // Those of a.xml from the 20th on, that of the large file, and the branch.
     let expected = std::iter::repeat_n("save a.xml", 20).chain(["save large.bin", "create branch"]);
     assert!(titles.eq(expected));
+}
+
+#[test]
+fn commits_of_many_files_take_a_long_place() {
+    let (daemon, project) = with_places(1, 0, 1);
+    let project = &project;
+    for part in 0..2 {
+        let names: Vec<_> = (0..6000).map(|n| format!("{part}/{n}.xml")).collect();
+        let entries: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), 0o644, FILE, &b""[..]))
+            .collect();
+        unpack(project, "", &archive(&entries)).expect_status(200);
+    }
+    for number in 0..100 {
+        project.save("main", "a.xml", number.to_string());
+    }
+    let [one, two] = [(); 2].map(|()| daemon.reader(project));
+    let held = unread(&daemon, &one, &project.read("/archive.tar"));
+    for few in ["/commits?per_page=5", "/commits/main?stats=false"] {
+        two.get(&project.read(few)).expect_status(200);
+    }
+    let many = project.read("/commits?per_page=100");
+    assert!(takes_long(&two, &many));
+    drop(held);
+    soon(|| two.get(&many).status == 200);
+    // Their ids are kept from now on.
+    daemon
+        .reader(project)
+        .get(&project.read("/commits?per_page=5"))
+        .expect_status(200);
+    let _held = unread(&daemon, &one, &project.read("/archive.tar"));
+    two.get(&many).expect_status(200);
 }
 
 /// A service with so many places for long requests that run, that wait, and that are of one credential; and a

@@ -8,7 +8,7 @@ use super::diffs;
 use super::stats::{LineCounter, StatsJson};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::limits::{COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
+use crate::base::limits::{COMMITS_FILES_MAX, COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
@@ -182,7 +182,8 @@ pub(super) fn show(
 }
 
 /// True if the commits that are asked for lie far from the head of their branch, or have to be looked for
-/// among others or in all branches, or their diffs are counted.
+/// among others or in all branches, or their diffs are counted, or their states hold so many files that their ids may
+/// take long.
 pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
@@ -194,7 +195,7 @@ pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Re
     }
     let reference = context.query.text("ref_name")?;
     let (page, per_page) = Paging::by_number(&context.query)?;
-    Ok(is_far(project, reference, page.saturating_mul(per_page)))
+    Ok(is_costly(project, reference, page, per_page))
 }
 
 /// True if a commit lies far from the head of its branch, or its diff is counted.
@@ -203,26 +204,39 @@ pub(super) fn takes_long(
     project: &Project,
     reference: &str,
 ) -> Result<bool, Error> {
-    Ok(wants_stats(context)? || is_far(project, Some(reference), 1))
+    Ok(wants_stats(context)? || is_costly(project, Some(reference), 1, 1))
 }
 
-/// True if more than some hundred states are read for so many from a revision on, or it has to be searched
-/// for. Of what is not there the answer says so.
-fn is_far(project: &Project, reference: Option<&str>, shown: u64) -> bool {
+/// True if more than some hundred states are read for a page of those from a revision on, or those that it shows hold
+/// more than [`COMMITS_FILES_MAX`] and have no id yet, or the revision has to be searched for. Of what is not there the answer says so.
+fn is_costly(project: &Project, reference: Option<&str>, page: u64, per_page: u64) -> bool {
     let known = params::reference(reference).map(|reference| project.resolve_known(reference));
     match known {
         Ok(Ok(Some(state))) => {
-            passed(&state, shown).is_ok_and(|states| states > COMMITS_PASSED_MAX)
+            let costs = costs(&state, page, per_page);
+            costs.is_ok_and(|[states, files]| {
+                states > COMMITS_PASSED_MAX || files > COMMITS_FILES_MAX
+            })
         }
         Ok(Ok(None)) => true,
         Ok(Err(_)) | Err(_) => false,
     }
 }
 
-/// How many states of its branch are read for so many from a revision on.
-fn passed(from: &Revision, shown: u64) -> repo::Result<u64> {
+/// How many states of its branch are read for a page of those from a revision on, and about how many files those hold
+/// that it shows, all together, but for states whose ids are kept.
+fn costs(from: &Revision, page: u64, per_page: u64) -> repo::Result<[u64; 2]> {
     let all = from.branch()?.snapshot_count().saturating_add(1);
-    Ok(from.states_after()?.saturating_add(shown).min(all))
+    let asked = page.saturating_mul(per_page);
+    let read = from.states_after()?.saturating_add(asked).min(all);
+    let files = |states: u64| from.totals().files.saturating_mul(states);
+    let shown = per_page.min(all);
+    if read > COMMITS_PASSED_MAX || files(shown) <= COMMITS_FILES_MAX {
+        return Ok([read, files(shown)]);
+    }
+    let asked = usize::try_from(asked.min(all)).unwrap_or(usize::MAX);
+    let undigested = from.undigested(asked)? as u64;
+    Ok([read, files(undigested.min(shown))])
 }
 
 /// True if a commit is asked for with how many lines it changed.
