@@ -310,11 +310,11 @@ pub const BACKGROUND_WRITES_MAX: usize = 16_384;
 /// Folders of records whose state is known, entries of some hundred bytes.
 pub const FOLDER_STATES_KEPT: usize = 16_384;
 /// Most records written by another process that are dropped from memory one by one, and told to those who
-/// watch them; of more all are.
-pub const EXTERNAL_KEYS_MAX: usize = 1000;
+/// watch them; of more all are. As many as a folder has [tombstones](TOMBSTONES_KEPT) of.
+pub const EXTERNAL_KEYS_MAX: usize = 10_000;
 /// Changes of other daemons whose keys are kept, some hundred bytes each; who asks for older ones is told
 /// that all may have changed.
-pub const EXTERNAL_CHANGES_KEPT: usize = 4096;
+pub const EXTERNAL_CHANGES_KEPT: usize = EXTERNAL_KEYS_MAX;
 /// Most changes that are read from the database at once.
 pub const CHANGES_READ_MAX: usize = 10_000;
 /// How far the clock of a daemon's machine may be from the database's until the log is told, in milliseconds.

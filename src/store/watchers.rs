@@ -57,7 +57,8 @@ impl Watchers {
 
     /// Tells who watches these records, or a folder that one of them lies in.
     pub(super) fn tell<'a>(&self, keys: impl IntoIterator<Item = &'a str>) {
-        let mut told = Vec::new();
+        // Each once, however many records of a folder are among them.
+        let mut told = BTreeMap::new();
         let watched = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if watched.by_key.is_empty() {
             return;
@@ -65,11 +66,11 @@ impl Watchers {
         for key in keys {
             for key in folders_of(key).chain([key]) {
                 let of_key = watched.by_key.get(key).into_iter().flatten();
-                told.extend(of_key.map(|(_, changed)| Arc::clone(changed)));
+                told.extend(of_key.map(|(number, changed)| (*number, Arc::clone(changed))));
             }
         }
         drop(watched);
-        for changed in told {
+        for changed in told.into_values() {
             changed();
         }
     }

@@ -107,6 +107,35 @@ fn of_many_writes_of_another_process_none_is_missed() {
 }
 
 #[test]
+fn of_some_thousand_writes_of_another_process_nothing_else_goes() {
+    let root = tempfile::tempdir().unwrap();
+    let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
+    let other = SqliteStore::open_beside(root.path()).unwrap();
+    write(&store, "a/1", 1);
+    write(&store, "d/e", 1);
+    let kept = || {
+        (
+            store.record("d/e").unwrap().unwrap(),
+            store.folder_state("d/").unwrap(),
+        )
+    };
+    let written = || store.record("a/1").unwrap().unwrap();
+    let before = (kept(), written());
+    let mut batch = Batch::default();
+    for number in 0..5000 {
+        batch.write(format!("a/{number}"), Expect::Anything, &2);
+    }
+    other.commit(batch).unwrap();
+    drop(other);
+    assert_eq!(
+        (before.1.value.clone(), written().value.clone()),
+        ("1".into(), "2".into())
+    );
+    assert!(Arc::ptr_eq(&kept().0, &before.0.0));
+    assert_eq!(kept().1, before.0.1);
+}
+
+#[test]
 fn readers_beside_a_writer_never_go_back() {
     let root = tempfile::tempdir().unwrap();
     let store = RecordCache::new(SqliteStore::open_locked(root.path()).unwrap());
