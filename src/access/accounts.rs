@@ -15,9 +15,9 @@ use crate::base::account_name::AccountName;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::base::repo_id::RepoId;
-use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
+use crate::repo::{Project, Projects};
 use crate::store::Versioned;
 use crate::store::{Batch, Expect};
 
@@ -211,8 +211,8 @@ impl Accounts {
 
     /// The identifiers of the projects that an account owns, in their order.
     pub fn owned_by(&self, account: &Account) -> Result<Vec<String>> {
-        let mut owned = self.projects.all()?;
-        owned.retain(|project| project.owner() == account.number);
+        let is_owned = |project: &Project| project.owner() == account.number;
+        let owned = self.projects.all_that(is_owned)?;
         Ok(owned
             .iter()
             .map(|project| project.repo_id().to_string())

@@ -190,9 +190,12 @@ impl Project {
 
     /// When any of its branches last changed, or when it was made.
     pub fn updated_at(&self) -> Result<Timestamp> {
-        let branches = self.branches()?;
-        let last = branches.iter().map(Branch::updated_at).max();
-        Ok(last.unwrap_or_default().max(self.created_at()))
+        let mut last = self.created_at();
+        let prefix = key::branches(self.number());
+        for record in self.projects.store().folder(&prefix)?.iter() {
+            last = last.max(record.decode::<BranchRecord>()?.value.updated_at);
+        }
+        Ok(last)
     }
 
     /// Calls `changed` after each change of a branch or of what is said of it, when it is made or

@@ -147,9 +147,17 @@ impl Projects {
 
     /// All projects, in the byte order of their identifiers.
     pub fn all(&self) -> Result<Vec<Project>> {
+        self.all_that(|_| true)
+    }
+
+    /// Those of all projects that are `wanted`, in the byte order of their identifiers.
+    pub fn all_that(&self, wanted: impl Fn(&Project) -> bool) -> Result<Vec<Project>> {
         let mut projects = Vec::new();
         for record in self.store().folder(key::PROJECTS)?.iter() {
-            projects.push(self.opened(record.number(), record.decode()?));
+            let project = self.opened(record.number(), record.decode()?);
+            if wanted(&project) {
+                projects.push(project);
+            }
         }
         projects.sort_by(|a, b| a.repo_id().cmp(b.repo_id()));
         Ok(projects)

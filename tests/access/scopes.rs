@@ -14,7 +14,7 @@ impl World {
     }
 
     fn names_by(&self, holder: &TokenHolder) -> Vec<String> {
-        let projects = self.gate.projects_by_token(holder).unwrap();
+        let projects = self.gate.projects_by_token(holder, |_| true).unwrap();
         projects.iter().map(|p| p.repo_id().to_string()).collect()
     }
 }

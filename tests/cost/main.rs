@@ -9,4 +9,5 @@ mod imports;
 mod prunes;
 mod reads;
 mod saves;
+mod tokens;
 mod tracked;

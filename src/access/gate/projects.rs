@@ -26,17 +26,18 @@ impl Gate {
         let rights = caller.account.rights();
         let mut names = HashMap::new();
         let mut listed = Vec::new();
-        for project in self.projects.all()? {
+        let is_listed = |project: &Project| {
             let own = project.owner() == caller.account.number;
             let listable = (own || accessible) && wanted(project.repo_id());
-            if listable && rights.on(project.owner(), project.repo_id()).read {
-                let name = match names.get(&project.owner()) {
-                    Some(name) => String::clone(name),
-                    None => self.owner_name(&project)?,
-                };
-                names.insert(project.owner(), name.clone());
-                listed.push((project, name));
-            }
+            listable && rights.on(project.owner(), project.repo_id()).read
+        };
+        for project in self.projects.all_that(is_listed)? {
+            let name = match names.get(&project.owner()) {
+                Some(name) => String::clone(name),
+                None => self.owner_name(&project)?,
+            };
+            names.insert(project.owner(), name.clone());
+            listed.push((project, name));
         }
         Ok(listed)
     }

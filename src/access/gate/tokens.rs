@@ -64,11 +64,20 @@ impl Gate {
         }))
     }
 
-    /// The projects that a token opens, in byte order of their repo ids.
-    pub fn projects_by_token(&self, holder: &TokenHolder) -> Result<Vec<Project>> {
-        let mut projects = self.projects.all()?;
-        projects.retain(|project| holder.may_read(project));
-        Ok(projects)
+    /// Those of the projects that a token opens which are `wanted`, in byte order of their repo ids.
+    pub fn projects_by_token(
+        &self,
+        holder: &TokenHolder,
+        wanted: impl Fn(&Project) -> bool,
+    ) -> Result<Vec<Project>> {
+        let is_listed = |project: &Project| holder.may_read(project) && wanted(project);
+        let projects = &self.projects;
+        let Some(named) = holder.token.scope.named(projects)? else {
+            return Ok(projects.all_that(is_listed)?);
+        };
+        let mut listed: Vec<_> = named.into_iter().filter(is_listed).collect();
+        listed.sort_by(|a, b| a.repo_id().cmp(b.repo_id()));
+        Ok(listed)
     }
 
     /// Makes a token for the caller; the secret cannot be had again.

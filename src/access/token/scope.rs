@@ -1,5 +1,7 @@
 //! Which projects a token covers.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::access::account::Account;
@@ -175,6 +177,21 @@ impl Scope {
             Self::Wildcard => project.owner() == owner,
             Self::Allowlist(listed) => listed.iter().any(|entry| entry.project == project.number()),
         }
+    }
+
+    /// The projects that it names and that are there, each once; `None` for the wildcard, which names none.
+    pub(in crate::access) fn named(&self, projects: &Projects) -> Result<Option<Vec<Project>>> {
+        let Self::Allowlist(listed) = self else {
+            return Ok(None);
+        };
+        // A project may be on the list under several names.
+        let numbers: BTreeSet<_> = listed.iter().map(|entry| entry.project).collect();
+        let found = numbers
+            .into_iter()
+            .map(|number| find(projects, &ProjectSelector::Number(number)));
+        Ok(Some(
+            found.filter_map(Result::transpose).collect::<Result<_>>()?,
+        ))
     }
 
     /// True if the token's holder may learn that what was asked for does not exist. With an allowlist

@@ -208,6 +208,42 @@ impl<'a> Filter<'a> {
 /// About so many bytes are told of a project.
 const PROJECT_BYTES: usize = 1 << 10;
 
+/// What a list of projects is ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Number,
+    Name,
+    Path,
+    Made,
+    Activity,
+}
+
+impl Order {
+    fn parse(text: &str) -> Result<Self, Error> {
+        match text {
+            "id" => Ok(Self::Number),
+            "name" => Ok(Self::Name),
+            "path" => Ok(Self::Path),
+            "created_at" => Ok(Self::Made),
+            "updated_at" | "last_activity_at" => Ok(Self::Activity),
+            _ => Err(Error::malformed("order_by does not have a valid value")),
+        }
+    }
+
+    /// The place of a project in a list that rises.
+    fn place(self, project: &Project) -> Result<Place, Error> {
+        let id = project.repo_id();
+        let (text, rank) = match self {
+            Self::Number => (String::new(), 0),
+            Self::Name => (id.name().to_lowercase(), 0),
+            Self::Path => (id.to_string(), 0),
+            Self::Made => (String::new(), project.created_at().ms()),
+            Self::Activity => (String::new(), project.updated_at()?.ms()),
+        };
+        Ok((text, rank, project.number()))
+    }
+}
+
 /// A place in the list: what it is ordered by, a text or a number, then the project's number.
 type Place = (String, i64, u64);
 
@@ -217,33 +253,28 @@ type Place = (String, i64, u64);
 pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;
-    let order = query.text("order_by")?.unwrap_or("created_at");
+    let order_by = query.text("order_by")?.unwrap_or("created_at");
+    let order = Order::parse(order_by)?;
     let falling = match query.text("sort")? {
         None | Some("desc") => true,
         Some("asc") => false,
         Some(_) => return Err(Error::malformed("sort does not have a valid value")),
     };
-    let place_of = |project: &Project| -> Result<Place, Error> {
-        let number = project.number();
-        let id = project.repo_id();
-        let (text, rank) = match order {
-            "id" => (String::new(), 0),
-            "name" => (id.name().to_lowercase(), 0),
-            "path" => (id.to_string(), 0),
-            "created_at" => (String::new(), project.created_at().ms()),
-            "updated_at" | "last_activity_at" => (String::new(), project.updated_at()?.ms()),
-            _ => return Err(Error::malformed("order_by does not have a valid value")),
-        };
-        Ok((text, rank, number))
-    };
     let filter = Filter::of(query)?;
-    let mut projects = Vec::new();
-    for project in context.gate().projects_by_token(holder)? {
-        if filter.takes(&project) {
-            projects.push((place_of(&project)?, project));
-        }
+    let found = context
+        .gate()
+        .projects_by_token(holder, |project| filter.takes(project))?;
+    let room_for = |projects: usize| context.room_to_list(projects.saturating_mul(PROJECT_BYTES));
+    // By their activity the branches of all are read before a page is cut.
+    let room = match order {
+        Order::Activity => room_for(found.len())?,
+        _ => None,
+    };
+    let mut projects = Vec::with_capacity(found.len());
+    for project in found {
+        projects.push((order.place(&project)?, project));
     }
-    let list = format!("projects/{order}/{falling}");
+    let list = format!("projects/{order_by}/{falling}");
     projects.sort_by(|(a, _), (b, _)| if falling { b.cmp(a) } else { a.cmp(b) });
     let (part, headers) = if falling {
         let place = |(place, _): &(Place, Project)| Reverse(place.clone());
@@ -253,7 +284,10 @@ pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Rep
             place.clone()
         })?
     };
-    let _room = context.room_to_list(part.len().saturating_mul(PROJECT_BYTES))?;
+    let _room = match room {
+        None => room_for(part.len())?,
+        room => room,
+    };
     let mut owners = Vec::with_capacity(part.len());
     for (_, project) in &part {
         owners.push(context.gate().owner_name(project)?);

@@ -1,0 +1,96 @@
+//! What reading tokens and what they open takes of the store, and of what memory keeps for those who poll.
+
+use std::sync::Arc;
+
+use siteconf::access::{Accounts, Caller, Gate, NewToken, SessionLifetimes, Visit, projects};
+use siteconf::base::clock::SystemClock;
+use siteconf::base::repo_id::RepoId;
+use siteconf::base::secret::{Secret, ServerKey};
+use siteconf::repo::Projects;
+use siteconf::store::Store;
+use siteconf::store::memory::MemoryStore;
+use siteconf::store::record_cache::RecordCache;
+
+use crate::common::Counting;
+
+const PASSWORD: &str = "correct horse";
+const OWNERS: usize = 4;
+
+/// A service with nothing in memory over what a store holds.
+struct Served {
+    counts: Arc<RecordCache<Counting<MemoryStore>>>,
+    projects: Projects,
+    gate: Gate,
+}
+
+impl Served {
+    fn over(store: Arc<Counting<MemoryStore>>) -> Self {
+        let counts = Arc::new(RecordCache::over(store));
+        let store = Arc::clone(&counts) as Arc<dyn Store>;
+        let projects = projects(store, Arc::new(SystemClock));
+        let lifetimes = SessionLifetimes::default();
+        Self {
+            gate: Gate::new(projects.clone(), ServerKey::generate(), lifetimes),
+            counts,
+            projects,
+        }
+    }
+
+    /// The caller of this name, who is logged in.
+    fn caller(&self, name: &str) -> Caller {
+        let (cookie, _) = self.gate.login(name, PASSWORD, &Visit::default()).unwrap();
+        self.gate.session(&cookie).unwrap()
+    }
+}
+
+/// Some accounts of which the first may do everything, each with ten projects, a token for two of them, and one for
+/// all.
+fn filled() -> (Arc<Counting<MemoryStore>>, Vec<Secret>) {
+    let store = Arc::new(Counting::new(MemoryStore::default()));
+    let served = Served::over(Arc::clone(&store));
+    let accounts = Accounts::new(&served.projects);
+    let mut secrets = Vec::new();
+    for owner in 0..OWNERS {
+        let name = format!("owner-{owner}");
+        let roles = if owner == 0 {
+            vec!["ROLE_SITEBUILDER_EDITOR__ROOT".parse().unwrap()]
+        } else {
+            Vec::new()
+        };
+        let number = accounts.create(&name, PASSWORD, &roles).unwrap().number();
+        let ids: Vec<_> = (0..10).map(|n| format!("{name}/{n}.erp")).collect();
+        for id in &ids {
+            let id = RepoId::parse(id).unwrap();
+            served
+                .projects
+                .create_project(&id, number, "the test")
+                .unwrap();
+        }
+        let caller = served.caller(&name);
+        for repos in [ids[3..5].to_vec(), vec!["*".to_owned()]] {
+            let name = "erp".to_owned();
+            let new = NewToken {
+                name,
+                repos,
+                ..NewToken::default()
+            };
+            secrets.push(served.gate.create_token(&caller, new).unwrap().0);
+        }
+    }
+    drop(served);
+    (store, secrets)
+}
+
+#[test]
+fn a_list_of_projects_by_an_allowlist_reads_those_alone() {
+    let (store, secrets) = filled();
+    let served = Served::over(store);
+    let counts = served.counts.inner();
+    let holders = [&secrets[0], &secrets[1]].map(|it| served.gate.token(it, None, None).unwrap());
+    let listed = holders.map(|holder| {
+        counts.take();
+        let found = served.gate.projects_by_token(&holder, |_| true).unwrap();
+        (found.len(), counts.take().records)
+    });
+    assert_eq!(listed, [(2, 2), (10, 10 * OWNERS as u64)]);
+}
