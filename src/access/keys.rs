@@ -73,6 +73,12 @@ pub(super) fn token(account: u64, number: u64) -> String {
     key
 }
 
+/// The number of the account that has the token of this key.
+pub(super) fn owner_of_token(key: &str) -> Option<u64> {
+    let (account, _) = key.strip_prefix(TOKENS)?.split_once('/')?;
+    u64::from_str_radix(account, 16).ok()
+}
+
 /// Leads from the digest of a token's secret to the token.
 pub(super) fn token_digest(digest: Sha256) -> String {
     format!("token-digest/{digest}")

@@ -11,7 +11,10 @@ use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::store::{Batch, Folder, Store, Versioned, retry};
+use crate::store::{Batch, Folder, Record, Scan, Store, Versioned, retry};
+
+/// Records that are read at a time.
+const PAGE: usize = 1000;
 
 /// The records of this layer.
 #[derive(Clone, Debug)]
@@ -66,6 +69,27 @@ impl Records {
     /// All records under a prefix. Whoever asks for them while this is held shares them, however many they are.
     pub(super) fn folder(&self, prefix: &str) -> Result<Folder> {
         Ok(self.store.folder(prefix)?)
+    }
+
+    /// The first key under a prefix that is `wanted`; no value is read.
+    ///
+    /// # Limits
+    /// Memory for a page of keys at a time.
+    pub(super) fn find_key(
+        &self,
+        prefix: &str,
+        wanted: impl Fn(&Record) -> bool,
+    ) -> Result<Option<Arc<Record>>> {
+        for page in self.store.pages(Scan {
+            limit: PAGE,
+            keys_only: true,
+            ..Scan::prefix(prefix)
+        }) {
+            if let Some(found) = page?.into_iter().find(|record| wanted(record)) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// True if there is nothing under a prefix.

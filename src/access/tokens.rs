@@ -181,12 +181,24 @@ impl Tokens {
     /// # Errors
     /// [`Error::NoSuchToken`].
     pub fn owner_of(&self, id: &str) -> Result<Arc<Account>> {
-        for account in self.accounts.list()? {
-            if self.kept(&account, id)?.is_some() {
-                return Ok(account);
-            }
+        let number = number_of(id).ok_or(Error::NoSuchToken)?;
+        if number > self.made()? {
+            return Err(Error::NoSuchToken);
         }
-        Err(Error::NoSuchToken)
+        // By the keys alone: to ask for each account's token of this number would leave in memory that each is not
+        // there, in place of the tokens that clients show.
+        let found = self
+            .records
+            .find_key(keys::TOKENS, |record| record.number() == number)?;
+        let owner = found.and_then(|record| keys::owner_of_token(&record.key));
+        let owner = owner.map(|owner| self.accounts.by_number(owner));
+        owner.transpose()?.flatten().ok_or(Error::NoSuchToken)
+    }
+
+    /// How many tokens were made, which is the number of the last.
+    pub(super) fn made(&self) -> Result<u64> {
+        let last = self.records.get::<u64>(keys::TOKEN_COUNTER)?;
+        Ok(last.map_or(0, |last| *last.value))
     }
 
     /// A token of an account.
@@ -359,14 +371,19 @@ impl Tokens {
         self.records.under(&keys::tokens(account.number))
     }
 
-    /// A token of an account by its id: a decimal number in its one spelling.
+    /// A token of an account by its id.
     fn kept(&self, account: &Account, id: &str) -> Result<Option<Versioned<Token>>> {
-        let number = id.parse::<u64>().ok();
-        let Some(number) = number.filter(|number| number.to_string() == id) else {
+        let Some(number) = number_of(id) else {
             return Ok(None);
         };
         self.records.get(&keys::token(account.number, number))
     }
+}
+
+/// The number of a token by its id: a decimal number in its one spelling.
+fn number_of(id: &str) -> Option<u64> {
+    let number = id.parse::<u64>().ok();
+    number.filter(|number| number.to_string() == id)
 }
 
 /// Refuses one token more than an account may have.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use siteconf::access::{Accounts, Caller, Gate, NewToken, SessionLifetimes, Visit, projects};
+use siteconf::access::{
+    Accounts, Caller, Error, Gate, NewToken, SessionLifetimes, TokenChange, Visit, projects,
+};
 use siteconf::base::clock::SystemClock;
 use siteconf::base::repo_id::RepoId;
 use siteconf::base::secret::{Secret, ServerKey};
@@ -40,6 +42,11 @@ impl Served {
     fn caller(&self, name: &str) -> Caller {
         let (cookie, _) = self.gate.login(name, PASSWORD, &Visit::default()).unwrap();
         self.gate.session(&cookie).unwrap()
+    }
+
+    fn kept(&self, cache: &str) -> u64 {
+        let uses = self.counts.cache_uses();
+        uses.iter().find(|it| it.name == cache).unwrap().entries
     }
 }
 
@@ -93,4 +100,27 @@ fn a_list_of_projects_by_an_allowlist_reads_those_alone() {
         (found.len(), counts.take().records)
     });
     assert_eq!(listed, [(2, 2), (10, 10 * OWNERS as u64)]);
+}
+
+#[test]
+fn an_id_that_no_token_has_leaves_nothing_in_memory() {
+    let (store, _) = filled();
+    let served = Served::over(store);
+    let root = served.caller("owner-0");
+    served.gate.revoke_token(&root, "3").unwrap();
+    let before = served.kept("records");
+    let counts = served.counts.inner();
+    let unknown = [3, 2 * OWNERS + 1].map(|number| number.to_string());
+    for id in &unknown {
+        counts.take();
+        let changed = served.gate.change_token(&root, id, &TokenChange::default());
+        assert!(matches!(changed, Err(Error::NoSuchToken)));
+        assert!(counts.take().record_reads <= 2);
+    }
+    // Of each that the caller itself has none.
+    assert!(served.kept("records") <= before + 2);
+    let of_another = served
+        .gate
+        .change_token(&root, "5", &TokenChange::default());
+    assert!(matches!(of_another, Err(Error::Forbidden(_))));
 }
