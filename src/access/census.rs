@@ -1,17 +1,14 @@
 //! How many projects, accounts, sessions and tokens there are. It reads them all: for once a
 //! minute, not for every request.
 
-use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
 use super::error::Result;
 use super::gate::Gate;
 use super::keys;
 use super::session_records::Session;
 use super::token::Token;
-use crate::store::Scan;
 
-/// Records that are read at a time.
-const PAGE: usize = 1000;
 /// A token that ends within so many seconds is about to.
 const SOON_S: u64 = 30 * 24 * 3600;
 
@@ -40,10 +37,11 @@ impl Gate {
             accounts: count(self.accounts.list()?.len()),
             ..Census::default()
         };
-        self.each(keys::SESSIONS, |session: &Session| {
-            census.sessions += u64::from(self.sessions.counts(session, now));
+        let records = &self.accounts.records;
+        records.each(keys::SESSIONS, |session: Arc<Session>| {
+            census.sessions += u64::from(self.sessions.counts(&session, now));
         })?;
-        self.each(keys::TOKENS, |token: &Token| {
+        records.each(keys::TOKENS, |token: Arc<Token>| {
             if !token.has_expired(now) {
                 census.tokens += 1;
                 let ends = token.expires_at.is_some_and(|at| at <= now.plus_s(SOON_S));
@@ -51,22 +49,5 @@ impl Gate {
             }
         })?;
         Ok(census)
-    }
-
-    /// Reads all records under a prefix, a page at a time.
-    fn each<T: DeserializeOwned + Send + Sync + 'static>(
-        &self,
-        prefix: &str,
-        mut look: impl FnMut(&T),
-    ) -> Result<()> {
-        for page in self.projects.store().pages(Scan {
-            limit: PAGE,
-            ..Scan::prefix(prefix)
-        }) {
-            for record in page? {
-                look(&*record.decode::<T>()?.value);
-            }
-        }
-        Ok(())
     }
 }

@@ -47,7 +47,7 @@ pub use rights::service_rights::ServiceRights;
 pub use rights::virtual_path::{Folder, VirtualPath};
 pub use sessions::{SessionLifetimes, Visit};
 pub use token::check::TokenHolder;
-pub use token::list::ListedToken;
+pub use token::list::{ListedToken, TokensOfAll};
 pub use token::scope::ProjectSelector;
 pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView, check_token_name};
 pub use tokens::Tokens;

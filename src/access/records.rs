@@ -71,10 +71,30 @@ impl Records {
         Ok(self.store.folder(prefix)?)
     }
 
+    /// Reads all values under a prefix, past what memory keeps of records: all of them would take the places of what
+    /// clients ask for all the time.
+    ///
+    /// # Limits
+    /// Memory for a page of records at a time.
+    pub(super) fn each<T>(&self, prefix: &str, mut look: impl FnMut(Arc<T>)) -> Result<()>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        for page in self.store.pages(Scan {
+            limit: PAGE,
+            ..Scan::prefix(prefix)
+        }) {
+            for record in page? {
+                look(record.decode()?.value);
+            }
+        }
+        Ok(())
+    }
+
     /// The first key under a prefix that is `wanted`; no value is read.
     ///
     /// # Limits
-    /// Memory for a page of keys at a time.
+    /// As [`Records::each`].
     pub(super) fn find_key(
         &self,
         prefix: &str,

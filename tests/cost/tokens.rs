@@ -103,6 +103,29 @@ fn a_list_of_projects_by_an_allowlist_reads_those_alone() {
 }
 
 #[test]
+fn lists_of_the_tokens_of_all_leave_what_memory_keeps() {
+    let (store, _) = filled();
+    let served = Served::over(store);
+    let root = served.caller("owner-0");
+    let id = RepoId::parse("owner-1/3.erp").unwrap();
+    let list = || {
+        let all = served.gate.all_tokens(&root).unwrap();
+        assert_eq!(all.read_at_most().unwrap(), 2 * OWNERS as u64);
+        let of_project = served.gate.tokens_for(&root, &id).unwrap();
+        let lengths = [all, of_project].map(|it| it.list().unwrap().len());
+        assert_eq!(lengths, [2 * OWNERS, 2]);
+    };
+    // The accounts and the projects are what everybody needs.
+    served.gate.census().unwrap();
+    let before = served.kept("record_folders");
+    list();
+    assert_eq!(served.kept("record_folders"), before);
+    // A list of one's own is what somebody may look at again.
+    served.gate.tokens(&root).unwrap();
+    assert_eq!(served.kept("record_folders"), before + 1);
+}
+
+#[test]
 fn an_id_that_no_token_has_leaves_nothing_in_memory() {
     let (store, _) = filled();
     let served = Served::over(store);

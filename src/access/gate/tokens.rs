@@ -6,7 +6,7 @@ use super::{Caller, Gate};
 use crate::access::account::Account;
 use crate::access::error::{Error, Refusal, Result};
 use crate::access::token::check::TokenHolder;
-use crate::access::token::list::ListedToken;
+use crate::access::token::list::{ListedToken, TokensOfAll};
 use crate::access::token::scope::{ProjectSelector, find};
 use crate::access::token::{NewToken, TokenChange, TokenView};
 use crate::access::tokens::Tokens;
@@ -180,25 +180,21 @@ impl Gate {
         self.tokens.listed(&found)
     }
 
-    /// The tokens of all accounts, in the order in which they were made.
+    /// The tokens of all accounts.
     ///
     /// # Errors
     /// [`Error::Forbidden`] without the role for everything.
-    pub fn all_tokens(&self, caller: &Caller) -> Result<Vec<ListedToken>> {
+    pub fn all_tokens(&self, caller: &Caller) -> Result<TokensOfAll> {
         self.require_root(caller)?;
-        self.tokens.listed_of_all(|_, _| true)
+        Ok(TokensOfAll::new(&self.tokens, None))
     }
 
-    /// The tokens that open a project now but for their expiry, in the order in which they were made. Of
-    /// other projects they say nothing: `repos` names this one, or is `*`.
+    /// The tokens that open a project.
     ///
     /// # Errors
     /// As [`Gate::open`]; [`Error::Forbidden`] for who may see it but not manage it.
-    pub fn tokens_for(&self, caller: &Caller, id: &RepoId) -> Result<Vec<ListedToken>> {
+    pub fn tokens_for(&self, caller: &Caller, id: &RepoId) -> Result<TokensOfAll> {
         let project = self.open_to_manage(caller, id)?;
-        let tokens = self.tokens.listed_of_all(|owner, token| {
-            owner.enabled && token.scope.covers(owner.number, &project) && owner.may_read(&project)
-        })?;
-        Ok(tokens.into_iter().map(|it| it.of(&project)).collect())
+        Ok(TokensOfAll::new(&self.tokens, Some(project)))
     }
 }

@@ -1,5 +1,6 @@
 //! Tokens in lists: found first, and shown one by one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Token, TokenView};
@@ -17,8 +18,8 @@ pub struct ListedToken {
     token: Arc<Token>,
     /// The project that the list is of.
     project: Option<Project>,
-    /// Held so that all who make lists of the same tokens at the same time share them.
-    _shared: Folder,
+    /// Held so that all who make lists of one account's tokens at the same time share them.
+    _shared: Option<Folder>,
 }
 
 impl ListedToken {
@@ -34,11 +35,62 @@ impl ListedToken {
             None => self.token.scope.listed(),
         }
     }
+}
 
-    /// The same token in the list of a project, where it says nothing of others.
-    pub(in crate::access) fn of(self, project: &Project) -> Self {
-        let project = Some(project.clone());
-        Self { project, ..self }
+/// Tokens of all accounts, as far as who asked for them may see them: all, or those that open a project. They are
+/// read when they are listed.
+#[derive(Debug)]
+pub struct TokensOfAll {
+    tokens: Tokens,
+    project: Option<Project>,
+}
+
+impl TokensOfAll {
+    /// All of them, or those that open this project.
+    pub(in crate::access) fn new(tokens: &Tokens, project: Option<Project>) -> Self {
+        Self {
+            tokens: tokens.clone(),
+            project,
+        }
+    }
+
+    /// How many tokens are read for the list, at most: as many as were ever made.
+    pub fn read_at_most(&self) -> Result<u64> {
+        self.tokens.made()
+    }
+
+    /// The tokens, in the order in which they were made. Those of a project open it now but for their expiry, and say
+    /// nothing of other projects.
+    ///
+    /// # Limits
+    /// The tokens of all accounts are read, past what memory keeps.
+    pub fn list(&self) -> Result<Vec<ListedToken>> {
+        let tokens = &self.tokens;
+        tokens.background.flush(keys::TOKENS);
+        let accounts = tokens.accounts.list()?.into_iter();
+        let owners: HashMap<_, _> = accounts.map(|owner| (owner.number, owner)).collect();
+        let opens = |owner: &Account, token: &Token| {
+            self.project.as_ref().is_none_or(|project| {
+                owner.enabled
+                    && token.scope.covers(owner.number, project)
+                    && owner.may_read(project)
+            })
+        };
+        let mut listed = Vec::new();
+        tokens.records.each(keys::TOKENS, |token: Arc<Token>| {
+            if let Some(owner) = owners.get(&token.account)
+                && opens(owner, &token)
+            {
+                listed.push(ListedToken {
+                    owner: Arc::clone(owner),
+                    token,
+                    project: self.project.clone(),
+                    _shared: None,
+                });
+            }
+        })?;
+        listed.sort_by_key(ListedToken::number);
+        Ok(listed)
     }
 }
 
@@ -47,27 +99,23 @@ impl Tokens {
     pub fn listed(&self, account: &Account) -> Result<Vec<ListedToken>> {
         // What is about to be noted is shown.
         self.background.flush(&keys::tokens(account.number));
-        self.listed_where(&Arc::new(account.clone()), |_| true)
+        let owner = Arc::new(account.clone());
+        let folder = self.records.folder(&keys::tokens(account.number))?;
+        let listed = folder.iter().map(|record| {
+            Ok(ListedToken {
+                owner: Arc::clone(&owner),
+                token: record.decode()?.value,
+                project: None,
+                _shared: Some(Arc::clone(&folder)),
+            })
+        });
+        listed.collect()
     }
 
     /// The same, with all that is shown of them.
     pub fn list(&self, account: &Account) -> Result<Vec<TokenView>> {
         let listed = self.listed(account)?;
         Ok(listed.iter().map(|token| self.shown(token)).collect())
-    }
-
-    /// Those tokens of all accounts that are `wanted`, in the order in which they were made.
-    pub(in crate::access) fn listed_of_all(
-        &self,
-        wanted: impl Fn(&Account, &Token) -> bool,
-    ) -> Result<Vec<ListedToken>> {
-        self.background.flush(keys::TOKENS);
-        let mut listed = Vec::new();
-        for account in self.accounts.list()? {
-            listed.extend(self.listed_where(&account, |token| wanted(&account, token))?);
-        }
-        listed.sort_by_key(ListedToken::number);
-        Ok(listed)
     }
 
     /// What is shown of a token in its list.
@@ -86,26 +134,5 @@ impl Tokens {
                 self.clock.now(),
             ),
         }
-    }
-
-    fn listed_where(
-        &self,
-        owner: &Arc<Account>,
-        wanted: impl Fn(&Token) -> bool,
-    ) -> Result<Vec<ListedToken>> {
-        let folder = self.records.folder(&keys::tokens(owner.number))?;
-        let mut listed = Vec::new();
-        for record in folder.iter() {
-            let token = record.decode()?.value;
-            if wanted(&token) {
-                listed.push(ListedToken {
-                    owner: Arc::clone(owner),
-                    token,
-                    project: None,
-                    _shared: Arc::clone(&folder),
-                });
-            }
-        }
-        Ok(listed)
     }
 }

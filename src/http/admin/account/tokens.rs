@@ -3,8 +3,9 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Caller, Expiry, ListedToken, NewToken, TokenChange, TokenView};
+use crate::access::{Caller, Expiry, ListedToken, NewToken, TokenChange, TokenView, TokensOfAll};
 use crate::base::clock::{Timestamp, parse_span_s};
+use crate::http::admission::fair_semaphore::FairPermit;
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
@@ -105,9 +106,14 @@ struct Rotation {
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let (query, gate) = (&context.query, context.gate());
     let paging = Paging::of(query)?;
+    let mut room = None;
     let (name, tokens) = match (query.text("owner")?, query.flag("all")?) {
         (None, false) => ("own", gate.tokens(caller)?),
-        (None, true) => ("all", gate.all_tokens(caller)?),
+        (None, true) => {
+            let tokens = gate.all_tokens(caller)?;
+            room = room_to_read(context, &tokens)?;
+            ("all", tokens.list()?)
+        }
         (Some(owner), false) => (owner, gate.tokens_of(caller, owner)?),
         (Some(_), true) => {
             return Err(Error::malformed("owner and all exclude each other"));
@@ -116,7 +122,7 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let list = format!("tokens/{name}");
     let place = ListedToken::number;
     let (part, headers) = pagination::cut(context, &paging, &list, tokens, place)?;
-    listed(context, &part, headers.lines())
+    listed(context, room, &part, headers.lines())
 }
 
 /// `GET /projects/<project>/tokens`
@@ -127,16 +133,31 @@ pub(in crate::http::admin) fn list_of_project(
 ) -> Result<Reply, Error> {
     let id = params::repo_id(project)?;
     let tokens = context.gate().tokens_for(caller, &id)?;
-    listed(context, &tokens, &[])
+    let room = room_to_read(context, &tokens)?;
+    listed(context, room, &tokens.list()?, &[])
 }
 
-fn listed(
-    context: &RequestContext,
+/// Room for all tokens that are read for a list, of which it may show few.
+fn room_to_read<'a>(
+    context: &'a RequestContext,
+    tokens: &TokensOfAll,
+) -> Result<Option<FairPermit<'a>>, Error> {
+    let most = usize::try_from(tokens.read_at_most()?).unwrap_or(usize::MAX);
+    context.room_to_list(most.saturating_mul(TOKEN_BYTES))
+}
+
+/// Answers with a list of tokens, for which there may be room already.
+fn listed<'a>(
+    context: &'a RequestContext,
+    room: Option<FairPermit<'a>>,
     tokens: &[ListedToken],
     lines: &json::HeaderLines,
 ) -> Result<Reply, Error> {
     let bytes = |token: &ListedToken| TOKEN_BYTES + token.projects() * PROJECT_BYTES;
-    let _room = context.room_to_list(tokens.iter().map(bytes).sum())?;
+    let _room = match room {
+        None => context.room_to_list(tokens.iter().map(bytes).sum())?,
+        room => room,
+    };
     let gate = context.gate();
     let shown = tokens
         .iter()
