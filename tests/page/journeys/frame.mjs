@@ -1,5 +1,5 @@
 // Logging in, finding, and what happens to the page from outside.
-import { same, soon } from "../browser.mjs";
+import { Person, same, soon } from "../browser.mjs";
 import { file, newProject, PASSWORD, project, REPO } from "../seed.mjs";
 
 const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
@@ -135,10 +135,10 @@ export default [
   }],
 
   ["a window that could not look who has logged in meanwhile looks again", async (world) => {
-    const { page, context } = await world.at("/site-builder/");
-    const other = await context.newPage();
-    await other.goto("/site-builder/tokens");
-    const who = (name) => other.getByRole("button", { name, exact: true });
+    const { page, context, base } = await world.at("/site-builder/");
+    const other = new Person(base, context, await context.newPage());
+    await other.go("/site-builder/tokens");
+    const who = (name) => other.page.getByRole("button", { name, exact: true });
     await who("olga").waitFor();
     let asked = 0;
     await other.route("**/user/session", (route) => (asked++ === 0 ? route.abort() : route.fallback()));
