@@ -28,7 +28,8 @@ export default [
     await page.getByText("They are not saved yet.").waitFor();
     await editor(person);
     same(await page.locator(".file .cm-line").allInnerTexts(), ["one", "ещё"]);
-    await type(person, "!?");
+    // One letter: of two that come one after the other some time, each is taken back by itself.
+    await type(person, "!");
     await keys(person, "Control+z");
     await keys(person, "Control+s");
     await saved(person);
