@@ -58,9 +58,13 @@ export default [
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     const dialog = page.getByRole("dialog");
+    // It says so for a moment only.
+    await page.evaluate(() => {
+      const look = () => { globalThis.hasTold ||= document.activeElement.innerText.trim() === "Copied"; };
+      new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
+    });
     await dialog.getByRole("button", { name: "Copy", exact: true }).first().click();
-    await dialog.getByRole("button", { name: "Copied", exact: true }).first().waitFor();
-    same(await page.evaluate(() => document.activeElement.innerText.trim()), "Copied");
+    await soon(() => page.evaluate(() => globalThis.hasTold), true);
     await page.getByRole("button", { name: "Done, I have kept it" }).click();
     await page.getByRole("searchbox").click();
     await page.keyboard.press("Control+v");
