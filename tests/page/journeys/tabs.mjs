@@ -91,6 +91,7 @@ export default [
     const second = { page: await first.context.newPage() };
     await second.page.goto(open(repo, "a.txt"));
     await second.page.getByText("They are not saved yet.").waitFor();
+    await editor(second);
     await type(first, "more\n");
     await soon(() => drafts(first), ["a\nmine\nmore\n"]);
     await keys(second, "Control+s");
