@@ -58,7 +58,7 @@ export default [
     await editor(person);
     await page.locator(".file .cm-content").click();
     for (const key of ["Control+Home", "ArrowDown", "End"]) await keys(person, key);
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1000));
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
     await page.keyboard.type(".5");
     await changed(person);
     person.expected.push(/400/);
