@@ -10,6 +10,8 @@ const dialog = (page) => page.getByRole("dialog");
 const field = (page) => dialog(page).getByLabel("Path");
 const shown = (page) => page.locator(".file .cm-content").innerText();
 const undo = (page) => page.locator(".toast").getByRole("button", { name: "Undo" }).last().click();
+/** Points at what was said last: it stays for so long. */
+const hold = (page) => page.locator(".toast").last().hover();
 const query = (page) => new URL(page.url()).searchParams.get("path");
 
 const paths = async (world, repo) =>
@@ -56,6 +58,7 @@ export default [
     same(await field(page).inputValue(), "config/new.txt");
     await to(page, "other/deep/new.txt");
     await page.getByText("It is other/deep/new.txt now").waitFor();
+    await hold(page);
     await heading(page, "other/deep/new.txt").waitFor();
     same(query(page), "other/deep/new.txt");
     same(await paths(world, repo), ["other/deep/new.txt", "z.txt"]);
@@ -98,11 +101,13 @@ export default [
     same(await field(page).inputValue(), "h");
     await to(page, "h");
     await page.getByText("It is h now").waitFor();
+    await hold(page);
     same(await paths(world, repo), ["f2/c.txt", "h/a.txt", "h/g/b.txt"]);
     await heading(page, "h/g/b.txt").waitFor();
     await editor(person);
     same(await shown(page), "b\nmine\n\n");
     await row(page, "a.txt").click();
+    await hold(page);
     await heading(page, "h/a.txt").waitFor();
     await editor(person);
     same(await shown(page), "a\nmine\n\n");
