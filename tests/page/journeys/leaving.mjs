@@ -190,7 +190,7 @@ export default [
     await keys(person, "Control+s");
     await saved(person);
     await soon(marks, []);
-    same(await page.locator(".foot .link").count(), 0);
+    await soon(() => page.locator(".foot .link").count(), 0);
     await page.getByRole("button", { name: "olga", exact: true }).click();
     await page.getByRole("button", { name: "Unsaved files" }).click();
     await page.getByText("Everything is saved").waitFor();
