@@ -84,6 +84,7 @@ export default [
     }
     const tabs = person.page.locator(".tabs button");
     await person.go(`/site-builder/${files}`);
+    await person.page.locator(".overview").waitFor();
     if (await tabs.first().isVisible()) {
       for (const at of [0, 2]) {
         await tabs.nth(at).click();
@@ -91,7 +92,6 @@ export default [
         same(await person.accessibility(), [], `tab ${at}`);
       }
     }
-    await person.page.locator(".overview, .tabs").first().waitFor();
     await person.page.keyboard.press("Control+k");
     await person.page.getByRole("option").first().waitFor();
     await person.shot(`${name} finder`);
