@@ -15,10 +15,21 @@ const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 const screen = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x900x24"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
 process.on("exit", () => screen.kill());
 const [number] = await once(screen.stdio[3], "data");
-const server = createServer().listen(0, "127.0.0.1");
-await once(server, "listening");
-const { port } = server.address();
-await new Promise((closed) => server.close(closed));
+
+/** A port that nobody listened on a moment ago, below those that Linux gives to who asks for any meanwhile. */
+async function freePort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const isFree = new Promise((told) => server.once("listening", () => told(true)).once("error", () => told(false)));
+    server.listen(port, "127.0.0.1");
+    if (!(await isFree)) continue;
+    await new Promise((closed) => server.close(closed));
+    return port;
+  }
+}
+
+const port = await freePort();
 const driver = spawn("WebKitWebDriver", [`--port=${port}`], { stdio: "ignore", env: { ...process.env, GDK_BACKEND: "x11", DISPLAY: `:${String(number).trim()}` } });
 
 const end = () => [driver, screen].forEach((program) => program.kill());
