@@ -207,16 +207,15 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
                 .log()
                 .contains("canceling statement due to lock timeout")
         });
-        let began = Instant::now();
-        reader.get(&project.raw("a.xml")).assert_bytes(200, b"<a/>");
-        assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
-        // That it has expired is noted, which nobody waits for.
-        soon(|| {
-            let began = Instant::now();
-            let answer = expiring.get(&project.raw("a.xml"));
-            assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
-            answer.status == 401
-        });
+        let target = project.raw("a.xml");
+        soon(|| expiring.get(&target).status == 401);
+        let [mut read, mut refused] = [const { Vec::new() }; 2];
+        for _ in 0..9 {
+            timed(&mut read, || reader.get(&target)).assert_bytes(200, b"<a/>");
+            // That it has expired is to be noted each time, which nobody waits for.
+            timed(&mut refused, || expiring.get(&target)).expect_status(401);
+        }
+        [read, refused].into_iter().for_each(assert_prompt);
     });
     save().expect_status(200);
     // Another one within the minute is told, too.
