@@ -357,7 +357,7 @@ fn who_may_read_no_more_gets_no_new_state() {
     lawful(good).expect_status(200);
     // At the end of a wait it is the same.
     let (expired, id) = issue(&project.user);
-    let connection = stage.begin(&expired, &target, 3);
+    let connection = stage.begin(&expired, &target, 10);
     let patch = json!({ "expires_at": "2001-02-03" });
     let patched = project.user.patch(&format!("{ADMIN}/tokens/{id}"), &patch);
     patched.expect_status(200);
