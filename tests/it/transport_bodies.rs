@@ -1,11 +1,9 @@
 //! What the service makes of request bodies and their framing: contract sections 1 and 2. Nothing
 //! that is refused or cut short is stored.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
-use crate::harness::{Answer, Connection, Daemon, Project};
+use crate::harness::{Answer, Connection, Daemon, Project, soon};
 
 fn project(daemon: &Daemon) -> Project {
     Project::with_main(&daemon.session("admin"), "acme/shop")
@@ -37,11 +35,7 @@ fn assert_nothing_stored(daemon: &Daemon, project: &Project) {
     assert_eq!(project.tree("main"), json!([]));
     assert_eq!(project.versions("main"), [""; 0]);
     // A client that is gone does not see its upload being removed.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while daemon.uploads_under_way() > 0 {
-        assert!(Instant::now() < deadline, "an upload was left behind");
-        std::thread::yield_now();
-    }
+    soon(|| daemon.uploads_under_way() == 0);
 }
 
 #[test]
