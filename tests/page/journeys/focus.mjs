@@ -23,7 +23,7 @@ export default [
     await dialog.waitFor({ state: "detached" });
     await saved(person);
     await page.keyboard.type("x[");
-    await page.locator(".file .cm-line", { hasText: "x[" }).waitFor({ timeout: 5000 });
+    await page.locator(".file .cm-line", { hasText: "x[" }).waitFor();
   }],
 
   ["a dialog that was opened from a menu gives the focus back to the menu's button", async (world) => {
