@@ -88,9 +88,9 @@ export default [
     await keys(person, "Control+s");
     await sent;
     const told = page.getByText("The service does not answer. What you typed is kept; trying again…");
+    const probed = page.waitForRequest("**/health");
     await page.clock.runFor(9_000);
     same(await told.count(), 0);
-    const probed = page.waitForRequest("**/health");
     await page.clock.runFor(1_000);
     await probed;
     await page.clock.runFor(8_000);
