@@ -57,15 +57,13 @@ pub const BATCH_FOLDERS_MAX: usize = 100_000;
 pub const LARGE_BATCHES_AT_ONCE_MAX: u64 = 2;
 /// What an opened zip takes in memory for each of its entries, in bytes, beside their contents.
 pub const ZIP_ENTRY_BYTES: u64 = 1024;
-/// Bytes of a form that are read until the head of a part has come: as much as the head of a request, and what the
-/// last piece has more of.
+/// Bytes of a form read until the head of a part has come: those of a request's head, and what the last piece adds.
 pub const FORM_HEAD_BYTES_MAX: usize = 128 << 10;
 /// Largest file, on either side, of which a text diff is made, in bytes.
 pub const TEXT_DIFF_BYTES_MAX: u64 = 1 << 20;
 /// Longest time spent on the text diff of one file, in milliseconds; then it is told more coarsely.
 pub const TEXT_DIFF_MS_MAX: u64 = 500;
-/// States of a branch that a list of commits goes past, or shows, or among which the beginning of a new branch is looked
-/// for, without a place among what takes long.
+/// States that a list of commits goes past, or a new branch's beginning is looked for in, without a long place.
 pub const COMMITS_PASSED_MAX: u64 = 300;
 /// Files of the states that it shows, all together, above which it takes such a place: for each one a line is hashed.
 pub const COMMITS_FILES_MAX: u64 = 1_000_000;
