@@ -261,9 +261,16 @@ impl Sessions {
 
     /// A session that counts, and its account.
     fn counted(&self, secret: &Secret) -> Result<(Versioned<Session>, Arc<Account>)> {
-        let Some(kept) = self.kept(secret.digest())? else {
-            return Err(Error::Unauthenticated(Refusal::new("unknown session")));
+        let read = || {
+            let kept = self.kept(secret.digest())?;
+            kept.ok_or_else(|| Error::Unauthenticated(Refusal::new("unknown session")))
         };
+        let mut kept = read()?;
+        if self.lifetimes.have_passed(&kept.value, self.clock.now()) {
+            // A use that is about to be noted counts.
+            self.background.flush(&keys::session(secret.digest()));
+            kept = read()?;
+        }
         let (session, now) = (&kept.value, self.clock.now());
         let account = self.accounts.by_number(session.account)?;
         let is_open = account
