@@ -141,6 +141,9 @@ fn head_answers_what_get_would_without_the_body() {
     let daemon = Daemon::start();
     let (project, tag) = saved(&daemon);
     let reader = daemon.reader(&project);
+    // The whole history tells the commit ids that are kept. A save's is a moment after it, a page's before its answer.
+    let page = project.user.get(&project.on("main", "/history?limit=100"));
+    page.expect_status(200);
     let admin = [
         "/site-builder/api/projects".to_owned(),
         "/site-builder/api/tokens".to_owned(),
