@@ -167,18 +167,16 @@ impl Digests {
                 enter(&mut batch, commit_key, manifest, sha256);
             }
         }
-        let mut are_entered = true;
-        if !batch.writes.is_empty()
-            && let Err(error) = store.commit(batch)
-        {
+        let entered = if batch.writes.is_empty() {
+            Entered::Before
+        } else if let Err(error) = store.commit(batch) {
             // The digests are right whether or not they can be kept: a full disk stops no reader.
             tracing::debug!(%error, "digests could not be kept");
-            are_entered = false;
-        }
-        Ok(Published {
-            digests,
-            are_entered,
-        })
+            Entered::Refused
+        } else {
+            Entered::Now
+        };
+        Ok(Published { digests, entered })
     }
 
     /// The digest if the store keeps it: what only this process has computed, or has told a moment ago, others that
@@ -201,8 +199,19 @@ impl Digests {
 pub(super) struct Published {
     /// The digests of the states, in their order.
     pub(super) digests: Vec<BranchDigest>,
-    /// True if all of these are in the index.
-    pub(super) are_entered: bool,
+    /// Whether their commit ids are in the index.
+    pub(super) entered: Entered,
+}
+
+/// Whether states are in the index by their commit ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entered {
+    /// All were before.
+    Before,
+    /// All are, some of them since now.
+    Now,
+    /// The store did not take those that were not.
+    Refused,
 }
 
 /// Adds a state's digest, and its entry in the index of commit ids, to a batch.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::clock::{Clock, ManualClock, Timestamp};
 use siteconf::base::digest::{BodyDigests, sha256};
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
@@ -16,13 +16,16 @@ use siteconf::store::{Batch, Expect, Record, Result, Scan, Staging, Store, Store
 use crate::fixture::{Scene, branch, files_of};
 use crate::forwarded::forward_all_but_records;
 
-/// A store that counts, and in which it takes a second to find that a digest is not kept and must be computed.
+/// A store that counts, and in which it takes a second to find that a digest is not kept and must be computed, and as
+/// long as a test says to look at an entry of the index.
 #[derive(Debug)]
 struct Counted<S = MemoryStore> {
     store: S,
     clock: Arc<ManualClock>,
     /// Entries of the index of commit ids that were looked at one by one.
     entries: AtomicU64,
+    /// How many seconds it takes to look at one.
+    entry_s: AtomicU64,
     /// Scans of snapshots.
     scans: AtomicU64,
     /// So many commits from now on find that another has made a branch meanwhile.
@@ -49,6 +52,7 @@ impl<S> Counted<S> {
             store,
             clock: Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap())),
             entries: AtomicU64::new(0),
+            entry_s: AtomicU64::new(0),
             scans: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
         }
@@ -62,6 +66,7 @@ impl<S: Store> Store for Counted<S> {
         let found = self.store.record(key)?;
         if key.starts_with(key::COMMITS) {
             self.entries.fetch_add(1, Ordering::Relaxed);
+            self.clock.advance_s(self.entry_s.load(Ordering::Relaxed));
         }
         if key.starts_with(key::DIGESTS) && found.is_none() {
             self.clock.advance_s(1);
@@ -91,9 +96,11 @@ impl<S: Store> Store for Counted<S> {
     }
 }
 
-/// The commit id of the state with the one file "a" of the one byte "1".
-fn id_of_one() -> String {
-    let line = "a|1|c4ca4238a0b923820dcc509a6f75849b\n";
+/// The commit id of the state with the one file "a" that holds this number.
+fn id_of(number: u64) -> String {
+    let text = number.to_string();
+    let md5 = BodyDigests::of(text.as_bytes()).md5;
+    let line = format!("a|{}|{md5}\n", text.len());
     sha256(line.as_bytes()).to_string()[..40].to_owned()
 }
 
@@ -112,12 +119,52 @@ fn a_search_for_a_commit_id_ends_with_its_time_and_the_next_goes_on() {
     }
     drop(scene);
     let project = store.open();
-    let outcomes = [(); 3].map(|()| project.resolve(Some(&id_of_one())));
+    let outcomes = [(); 3].map(|()| project.resolve(Some(&id_of(1))));
     let [first, second, third] = outcomes;
     for ended in [first, second] {
         assert!(matches!(ended, Err(Error::Unfinished)), "{ended:?}");
     }
     assert_eq!(files_of(&third.unwrap()), ["a=1"]);
+}
+
+#[test]
+fn a_search_for_a_commit_id_that_found_something_ends_with_its_time() {
+    let store = Arc::new(Counted::new());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    for number in 1..=25 {
+        scene.save("a", &number.to_string());
+    }
+    let other = branch("other");
+    scene.project.create_branch(&other, None).unwrap();
+    for number in 26..=50 {
+        let saved = scene.try_save("other", "a", &number.to_string());
+        saved.unwrap();
+    }
+    drop(scene);
+    let project = store.open();
+    let began_ms = store.clock.uptime_ms();
+    // The newest but the head.
+    assert_eq!(
+        files_of(&project.resolve(Some(&id_of(24))).unwrap()),
+        ["a=24"]
+    );
+    assert_eq!(store.clock.uptime_ms() - began_ms, 10_000);
+}
+
+#[test]
+fn a_search_for_a_commit_id_that_has_nothing_to_enter_goes_to_its_end() {
+    let store = Arc::new(Counted::new());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    for number in 1..=25 {
+        scene.save("a", &number.to_string());
+    }
+    let absent = "00000000";
+    while let Err(Error::Unfinished) = scene.project.resolve(Some(absent)) {}
+    assert!(is_missing(&scene.project.resolve(Some(absent))));
+    drop(scene);
+    store.entry_s.store(1, Ordering::Relaxed);
+    let outcome = store.open().resolve(Some(absent));
+    assert!(is_missing(&outcome), "{outcome:?}");
 }
 
 #[test]
@@ -197,11 +244,11 @@ fn a_branch_from_an_old_commit_id_looks_for_its_place_once() {
     for number in 0..300 {
         scene.save("a", &number.to_string());
     }
-    let one = scene.project.resolve(Some(&id_of_one())).unwrap();
+    let one = scene.project.resolve(Some(&id_of(1))).unwrap();
     store.scans.store(0, Ordering::Relaxed);
     store.conflicts.store(3, Ordering::Relaxed);
     let name = branch("old");
-    let old = scene.project.create_branch(&name, Some(&id_of_one()));
+    let old = scene.project.create_branch(&name, Some(&id_of(1)));
     assert_eq!(old.unwrap().head().id(), one.id());
     // Of 256 snapshots, and of the others.
     assert_eq!(store.scans.load(Ordering::Relaxed), 2);

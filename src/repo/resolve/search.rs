@@ -6,7 +6,7 @@ use crate::base::id::ManifestId;
 use crate::base::limits::{
     COMMIT_SEARCH_S_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX,
 };
-use crate::repo::digests::Published;
+use crate::repo::digests::{Entered, Published};
 use crate::repo::{Branch, Error, Project, Result, Revision};
 
 impl Project {
@@ -25,7 +25,7 @@ impl Project {
         let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
         if search.found.is_empty() {
             for branch in &branches {
-                if left == 0 {
+                if left == 0 || search.is_answered() {
                     break;
                 }
                 left -= search.history(branch, left.min(SNAPSHOTS_SEARCHED_MAX))?;
@@ -48,19 +48,26 @@ struct Search<'a> {
     text: &'a str,
     /// The time by the clock that nobody sets at which it ends.
     until_ms: i64,
+    /// True once it has entered in the index what the next search passes over.
+    has_entered: bool,
     /// By commit id the branch and the state.
     found: BTreeMap<String, (u64, ManifestId)>,
 }
 
 impl<'a> Search<'a> {
     fn new(project: &'a Project, text: &'a str) -> Self {
-        let now_ms = project.projects.clock().uptime_ms();
         Self {
             project,
             text,
-            until_ms: now_ms + COMMIT_SEARCH_S_MAX * 1000,
+            until_ms: end_of_search_ms(project),
+            has_entered: false,
             found: BTreeMap::new(),
         }
+    }
+
+    /// True if what was found is the answer, though not all was looked at: the next would find it in the index alone.
+    fn is_answered(&self) -> bool {
+        !self.found.is_empty() && self.project.projects.clock().uptime_ms() >= self.until_ms
     }
 
     /// Publishes the newest snapshots of a branch, so many at most, but for those that were entered in the index
@@ -87,26 +94,33 @@ impl<'a> Search<'a> {
     }
 
     /// Enters these states in the index, and adds those whose commit ids begin with the text. True if all are in the
-    /// index. Where they cannot be entered, as by who only reads, the next search would begin anew: this one goes to its
-    /// end however long that takes.
+    /// index. When the time is over it ends with what was found.
     ///
     /// # Errors
-    /// [`Error::Unfinished`] when the time is over and nothing was found; what was digested till then is entered.
+    /// [`Error::Unfinished`] when the time is over, nothing was found and something entered: from there the next
+    /// search goes on. Where there was nothing to enter, or it was refused, as by a full disk, the next would begin
+    /// anew: this one goes on however long it takes.
     fn publish(&mut self, states: &[Revision]) -> Result<bool> {
         let states = states
             .iter()
             .map(|state| (state.branch_number(), state.manifest()));
         let mut states: Vec<_> = states.collect();
+        let mut are_entered = true;
         loop {
             let published = self.publish_in_time(&states)?;
+            self.has_entered |= published.entered == Entered::Now;
+            are_entered &= published.entered != Entered::Refused;
             states.drain(..published.digests.len());
             if states.is_empty() {
-                return Ok(published.are_entered);
+                return Ok(are_entered);
             }
-            if published.are_entered && self.found.is_empty() {
+            if !self.found.is_empty() {
+                return Ok(false);
+            }
+            if self.has_entered {
                 return Err(Error::Unfinished);
             }
-            self.until_ms = i64::MAX;
+            self.until_ms = end_of_search_ms(self.project);
         }
     }
 
@@ -129,4 +143,9 @@ impl<'a> Search<'a> {
         }
         Ok(published)
     }
+}
+
+/// The time by the clock that nobody sets at which a search that begins now ends.
+fn end_of_search_ms(project: &Project) -> i64 {
+    project.projects.clock().uptime_ms() + COMMIT_SEARCH_S_MAX * 1000
 }
