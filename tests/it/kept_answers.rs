@@ -14,7 +14,7 @@ use crate::harness::{ADMIN, Answer, Connection, Daemon, Project, Request, User, 
 const LARGE_BYTES: usize = 8 << 20;
 
 /// A project with `a.xml` and `b.xml`, and a reader of it.
-fn stage(daemon: &Daemon) -> (Project, User) {
+pub(crate) fn stage(daemon: &Daemon) -> (Project, User) {
     let project = Project::with_main(&daemon.session("admin"), "acme/shop");
     project.save("main", "a.xml", "<a/>");
     project.save("main", "b.xml", "<b/>");
@@ -24,7 +24,7 @@ fn stage(daemon: &Daemon) -> (Project, User) {
 
 /// Asks over a connection that stays.
 #[track_caller]
-fn ask(connection: &mut Connection, request: &Request) -> Answer {
+pub(crate) fn ask(connection: &mut Connection, request: &Request) -> Answer {
     connection.send(&request.to_bytes());
     let answer = connection.answer();
     answer.assert_lawful();
@@ -40,7 +40,7 @@ fn renew_if_ended(connection: &mut Connection, daemon: &Daemon, last: &Answer) {
 
 /// Asks so often that the answer is kept, if it ever is; the last answer.
 #[track_caller]
-fn ask_again(connection: &mut Connection, request: &Request) -> Answer {
+pub(crate) fn ask_again(connection: &mut Connection, request: &Request) -> Answer {
     let first = ask(connection, request);
     let second = ask(connection, request);
     let third = ask(connection, request);
@@ -437,38 +437,6 @@ fn who_wants_to_end_is_let_go() {
             assert!(connection.is_closed());
         }
     }
-}
-
-#[test]
-fn a_file_of_a_snapshot_that_was_pruned_is_gone() {
-    let daemon = Daemon::start();
-    let (project, reader) = stage(&daemon);
-    project.save("main", "a.xml", "<old/>");
-    let commits = reader.get(&project.read("/commits?ref_name=main")).json();
-    let commit = commits[0]["id"].as_str().unwrap().to_owned();
-    for body in ["<new/>", "<newest/>"] {
-        project.save("main", "a.xml", body);
-    }
-    let newest = project.versions("main").len();
-    let raw = |reference: &str| {
-        let target = project.read(&format!("/files/a.xml/raw?ref={reference}"));
-        reader.request("GET", &target)
-    };
-    let pruned = [
-        raw(&format!("main@v{:04}", newest - 1)),
-        raw(&commit),
-        raw(&commit[..12].to_ascii_uppercase()),
-    ];
-    let mut connection = daemon.connect();
-    for request in &pruned {
-        ask_again(&mut connection, request).assert_bytes(200, b"<old/>");
-    }
-    daemon.run(&["prune", "--keep-snapshots", "1"], "");
-    for request in &pruned {
-        ask(&mut connection, request).assert_error(404, "404 Commit Not Found");
-    }
-    let kept = raw(&format!("main@v{newest:04}"));
-    ask_again(&mut connection, &kept).assert_bytes(200, b"<new/>");
 }
 
 #[test]

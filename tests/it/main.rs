@@ -52,6 +52,7 @@ mod hostile;
 mod import;
 mod json_bodies;
 mod kept_answers;
+mod kept_past;
 #[path = "../support/left_out.rs"]
 mod left_out;
 mod limits;

@@ -31,10 +31,8 @@ enum Named {
 /// What a reference may name beside the heads, as it was at one moment.
 #[derive(Clone, Debug)]
 pub struct Past {
-    /// Where it lies in the store; `None` for a reference that names nothing.
-    folder: Option<String>,
-    /// A number for what lies there.
-    state: u64,
+    /// Where it lies in the store, each with a number for what lies there.
+    folders: Vec<(String, u64)>,
 }
 
 impl Project {
@@ -88,33 +86,43 @@ impl Project {
     }
 
     /// What this reference may name beside the heads of the branches, or of which an answer tells, as it is now: the
-    /// snapshots of a branch, which say what last changed a file, or the states by their commit ids.
+    /// snapshots of the branch, which say what last changed a file, and for a commit id the states by theirs.
     pub fn past(&self, reference: Option<&str>) -> Result<Past> {
-        let branch = match reference.filter(|text| *text != "HEAD") {
-            Some(text) if is_commit_abbreviation(text) => {
-                return self.past_in(Some(key::commits(self.number())));
-            }
+        let mut past = Past {
+            folders: Vec::new(),
+        };
+        let meant = match reference.filter(|text| *text != "HEAD") {
             Some(text) => self.branch_meant(text)?.map(|(branch, _)| branch),
             None => self.default_branch()?,
         };
-        self.past_in(branch.map(|branch| key::snapshots(branch.number)))
+        let branch = if let Some(branch) = meant {
+            Some(branch.number)
+        } else {
+            self.add_to(&mut past, key::commits(self.number()))?;
+            let state = optional(self.resolve_known(reference))?.flatten();
+            state.map(|state| state.branch_number())
+        };
+        if let Some(branch) = branch {
+            self.add_to(&mut past, key::snapshots(branch))?;
+        }
+        Ok(past)
     }
 
-    fn past_in(&self, folder: Option<String>) -> Result<Past> {
-        let state = match &folder {
-            Some(folder) => self.projects.store().folder_state(folder)?,
-            None => 0,
-        };
-        Ok(Past { folder, state })
+    fn add_to(&self, past: &mut Past, folder: String) -> Result<()> {
+        let state = self.projects.store().folder_state(&folder)?;
+        past.folders.push((folder, state));
+        Ok(())
     }
 
     /// True as long as nothing is removed of this past. Saves may end it, too. A reference has it until a branch
     /// changes, is made or deleted.
     pub fn is_still(&self, past: &Past) -> Result<bool> {
-        match &past.folder {
-            Some(folder) => Ok(self.projects.store().folder_state(folder)? == past.state),
-            None => Ok(true),
+        for (folder, state) in &past.folders {
+            if self.projects.store().folder_state(folder)? != *state {
+                return Ok(false);
+            }
         }
+        Ok(true)
     }
 
     /// The branch of which a reference that is no commit id names the head, or the snapshot of a version; `None` if

@@ -1,0 +1,61 @@
+//! Files of the past that were asked for before: what a pruning removes, no kept answer tells.
+
+use crate::harness::Daemon;
+use crate::kept_answers::{ask, ask_again, stage};
+
+#[test]
+fn a_file_of_a_snapshot_that_was_pruned_is_gone() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    project.save("main", "a.xml", "<old/>");
+    let commits = reader.get(&project.read("/commits?ref_name=main")).json();
+    let commit = commits[0]["id"].as_str().unwrap().to_owned();
+    for body in ["<new/>", "<newest/>"] {
+        project.save("main", "a.xml", body);
+    }
+    let newest = project.versions("main").len();
+    let raw = |reference: &str| {
+        let target = project.read(&format!("/files/a.xml/raw?ref={reference}"));
+        reader.request("GET", &target)
+    };
+    let pruned = [
+        raw(&format!("main@v{:04}", newest - 1)),
+        raw(&commit),
+        raw(&commit[..12].to_ascii_uppercase()),
+    ];
+    let mut connection = daemon.connect();
+    for request in &pruned {
+        ask_again(&mut connection, request).assert_bytes(200, b"<old/>");
+    }
+    daemon.run(&["prune", "--keep-snapshots", "1"], "");
+    for request in &pruned {
+        ask(&mut connection, request).assert_error(404, "404 Commit Not Found");
+    }
+    let kept = raw(&format!("main@v{newest:04}"));
+    ask_again(&mut connection, &kept).assert_bytes(200, b"<new/>");
+}
+
+#[test]
+fn a_file_by_a_commit_id_does_not_name_a_change_that_was_pruned() {
+    let daemon = Daemon::start();
+    let (project, reader) = stage(&daemon);
+    project.save("main", "x", "1");
+    project
+        .user
+        .delete(&project.file("main", "x"))
+        .expect_status(200);
+    project.save("main", "y", "1");
+    let commits = reader.get(&project.read("/commits?ref_name=main")).json();
+    let id = |number: usize| commits[number]["id"].as_str().unwrap().to_owned();
+    // Before the last save the branch was in the same state twice, and in another between.
+    let (head, with_x, without) = (id(0), id(2), id(1));
+    let target = project.read(&format!("/files/a.xml/raw?ref={head}"));
+    let last_commit = |keep: &str| {
+        daemon.run(&["prune", "--keep-snapshots", keep], "");
+        let answer = ask_again(&mut daemon.connect(), &reader.request("GET", &target));
+        answer.assert_bytes(200, b"<a/>");
+        answer.header("X-Gitlab-Last-Commit-Id").map(str::to_owned)
+    };
+    assert_eq!(last_commit("3"), Some(without));
+    assert_eq!(last_commit("2"), Some(with_x));
+}
