@@ -1,12 +1,12 @@
 //! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Expect, Store, StoreError};
 use crate::base::limits::BACKGROUND_WRITES_MAX;
 use crate::base::may_block;
 use crate::base::threads::joined::Joined;
@@ -18,8 +18,8 @@ const GATHER_LATE: Duration = Duration::from_secs(5);
 /// How long somebody waits for what is committed.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// Commits small batches in the background, those of a fifth of a second together. Dropped, it commits
-/// what waits.
+/// Commits small batches in the background, those of a fifth of a second together, or of some seconds where nobody
+/// misses them. Dropped, it commits what waits.
 ///
 /// # Durability
 /// A crash loses what waits, and so does a store that refuses it: put here only what a later request
@@ -44,6 +44,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: BTreeMap<String, Batch>,
+    /// What the bundle that is being committed is about.
+    under_way: BTreeSet<String>,
     /// When what waits is committed; `None` while nothing does.
     due: Option<Instant>,
     /// How many bundles were taken, and how many of them are done.
@@ -77,20 +79,26 @@ impl BackgroundWrites {
     /// # Limits
     /// At most [`BACKGROUND_WRITES_MAX`] wait; more are not written.
     pub fn put(&self, name: String, batch: Batch) {
-        self.put_within(GATHER, name, batch);
+        self.put_within(GATHER, BACKGROUND_WRITES_MAX, name, batch);
     }
 
     /// The same, some seconds later: at once with what else is committed, or wanted, before.
+    ///
+    /// # Limits
+    /// Not written where half of [`BACKGROUND_WRITES_MAX`] wait: the other half is for what has less time.
     pub fn put_late(&self, name: String, batch: Batch) {
-        self.put_within(GATHER_LATE, name, batch);
+        self.put_within(GATHER_LATE, BACKGROUND_WRITES_MAX / 2, name, batch);
     }
 
-    fn put_within(&self, gathered: Duration, name: String, mut batch: Batch) {
+    /// Has it committed within this time if fewer than so many wait, or one of its name.
+    fn put_within(&self, gathered: Duration, most: usize, name: String, mut batch: Batch) {
         batch.is_upkeep = true;
         let mut state = self.shared.state();
-        let has_room = state.waiting.len() < BACKGROUND_WRITES_MAX;
+        let has_room = state.waiting.len() < most || state.waiting.contains_key(&name);
         if self.thread.is_some() && has_room {
             state.waiting.insert(name, batch);
+            let is_much = state.waiting.len() >= BACKGROUND_WRITES_MAX / 2;
+            let gathered = if is_much { Duration::ZERO } else { gathered };
             let due = Instant::now() + gathered;
             if state.due.is_none_or(|earlier| due < earlier) {
                 state.due = Some(due);
@@ -109,15 +117,18 @@ impl BackgroundWrites {
 
     /// Waits until what was put before under names with this prefix is committed or refused, a second at most:
     /// a store that hangs holds up nobody for what is of little interest. Costs nothing when nothing of the kind
-    /// waits.
+    /// waits or is being committed.
     pub fn flush(&self, prefix: &str) {
         let mut state = self.shared.state();
-        let first = state.waiting.range(prefix.to_owned()..).next();
-        let waits = first.is_some_and(|(name, _)| name.starts_with(prefix));
-        let wanted = state.taken + u64::from(waits);
-        if self.thread.is_none() || state.done >= wanted {
+        let from = prefix.to_owned();
+        let is_meant = |name: &String| name.starts_with(prefix);
+        let waits = state.waiting.range(from.clone()..).next();
+        let waits = waits.is_some_and(|(name, _)| is_meant(name));
+        let is_under_way = state.under_way.range(from..).next().is_some_and(is_meant);
+        if self.thread.is_none() || !(waits || is_under_way) {
             return;
         }
+        let wanted = state.taken + u64::from(waits);
         state.hurry |= waits;
         self.shared.changed.notify_all();
         let until = |state: &mut State| state.done < wanted;
@@ -146,12 +157,16 @@ impl Shared {
                 return;
             }
             let bundle = mem::take(&mut state.waiting);
+            state.under_way = bundle.keys().cloned().collect();
             state.due = None;
             state.taken += 1;
             state.hurry = false;
             drop(state);
             self.commit(bundle.into_values().collect());
-            self.state().done += 1;
+            let mut state = self.state();
+            state.done += 1;
+            state.under_way.clear();
+            drop(state);
             self.changed.notify_all();
         }
     }
@@ -189,9 +204,12 @@ impl Shared {
                 return;
             };
             tracing::debug!(%error, "background writes were refused");
-            // Each time at least one goes.
+            // Each time at least one goes. One conflict is told: many may have been forestalled, as by another daemon
+            // that the same clients ask.
             let goes = |batch: &mut Batch| match &error {
-                StoreError::Conflict { key } => batch.expectations().any(|(of, _)| of == key),
+                StoreError::Conflict { key } => batch
+                    .expectations()
+                    .any(|(of, expect)| of == key || !self.is_as(of, expect)),
                 // What may take the reserve of a full disk is tried once more without the others.
                 _ => !batch.uses_reserve,
             };
@@ -207,6 +225,14 @@ impl Shared {
         }
     }
 
+    /// False if another record is under this key than is expected.
+    fn is_as(&self, key: &str, expect: Expect) -> bool {
+        let found = self.store.record(key);
+        found.map_or(true, |found| {
+            expect.holds(found.map(|record| record.version))
+        })
+    }
+
     fn lose(&self, batch: &Batch) {
         let lost = u64::try_from(batch.appends.len()).unwrap_or(u64::MAX);
         self.lost.fetch_add(lost, Ordering::Relaxed);
@@ -216,7 +242,6 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Expect;
     use crate::store::memory::MemoryStore;
 
     fn batch(key: &str, expect: Expect, value: u64) -> Batch {

@@ -305,19 +305,27 @@ fn anothers_token_is_refused_and_an_id_of_none_is_unknown() {
 }
 
 #[test]
-fn the_last_use_is_written_once_in_ten_minutes() {
+fn last_uses_are_written_once_in_ten_minutes_and_not_all_at_once() {
     let world = World::new();
     let eve = world.user("eve", &[]);
-    let (secret, _) = world.make_token(&eve, &["*"]).unwrap();
+    let tokens = [(); 2].map(|()| world.make_token(&eve, &["*"]).unwrap());
     let used = || {
-        world.gate.token(&secret, None, None).unwrap();
-        world.tokens(&eve)[0].last_used_at.unwrap().to_string()
+        tokens.each_ref().map(|(secret, made)| {
+            world.gate.token(secret, None, None).unwrap();
+            let listed = world.tokens(&eve);
+            let token = listed.iter().find(|token| token.id == made.id).unwrap();
+            token.last_used_at.unwrap().to_string()
+        })
     };
-    assert_eq!(used(), "2026-11-01T00:00:00.000Z");
-    world.clock.advance_s(599);
-    assert_eq!(used(), "2026-11-01T00:00:00.000Z");
+    let first = "2026-11-01T00:00:00.000Z".to_owned();
+    assert_eq!(used(), [first.clone(), first.clone()]);
+    world.clock.advance_s(597);
+    assert_eq!(used(), [first.clone(), first.clone()]);
     world.clock.advance_s(1);
-    assert_eq!(used(), "2026-11-01T00:10:00.000Z");
+    let second = "2026-11-01T00:09:58.000Z".to_owned();
+    assert_eq!(used(), [first, second.clone()]);
+    world.clock.advance_s(1);
+    assert_eq!(used(), ["2026-11-01T00:09:59.000Z".to_owned(), second]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Writes that nobody waits for: how many commits they take.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
 
+use siteconf::base::limits::BACKGROUND_WRITES_MAX;
 use siteconf::store::background_writes::BackgroundWrites;
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Expect, Result, Staging, Store, Version};
@@ -10,11 +12,25 @@ use siteconf::store::{Batch, Expect, Result, Staging, Store, Version};
 use crate::fixture::{of_write, value};
 use crate::forwarded::forward_reads;
 
-/// Counts commits, those that are refused, too.
+/// Counts commits, those that are refused, too, and begins none while a test holds it.
 #[derive(Debug, Default)]
 struct Counting {
     store: MemoryStore,
     commits: AtomicU64,
+    held: Mutex<()>,
+}
+
+impl Counting {
+    /// Has a bundle begun that ends only when what is given is dropped: what is put meanwhile is in the next.
+    fn hold(&self, writes: &BackgroundWrites) -> MutexGuard<'_, ()> {
+        let held = self.held.lock().unwrap();
+        let first = of_write("first", Expect::Absent, Some("1"));
+        writes.put("first".to_owned(), first);
+        while self.commits.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        held
+    }
 }
 
 impl Store for Counting {
@@ -22,6 +38,7 @@ impl Store for Counting {
 
     fn commit(&self, batch: Batch) -> Result<Version> {
         self.commits.fetch_add(1, Ordering::Relaxed);
+        let _held = self.held.lock().unwrap();
         self.store.commit(batch)
     }
 
@@ -31,12 +48,12 @@ impl Store for Counting {
 }
 
 #[test]
-fn those_that_others_have_forestalled_cost_one_more_commit_each_and_not_one_for_each_of_the_rest() {
+fn those_that_others_have_forestalled_cost_one_more_commit_together() {
     const SOUND: u64 = 40;
-    const FORESTALLED: u64 = 2;
+    const FORESTALLED: u64 = 7;
     let store = Arc::new(Counting::default());
     let writes = BackgroundWrites::start(Arc::clone(&store) as Arc<dyn Store>);
-    // Within the time in which they are gathered, and before the first bundle is begun.
+    let held = store.hold(&writes);
     for number in 0..SOUND {
         let key = format!("sound/{number}");
         writes.put(key.clone(), of_write(&key, Expect::Absent, Some("1")));
@@ -45,12 +62,35 @@ fn those_that_others_have_forestalled_cost_one_more_commit_each_and_not_one_for_
         let key = format!("forestalled/{number}");
         writes.put(key.clone(), of_write(&key, Expect::Version(77), Some("1")));
     }
+    drop(held);
     drop(writes);
     for number in 0..SOUND {
         let found = value(&*store, &format!("sound/{number}"));
         assert_eq!(found.as_deref(), Some("1"), "{number}");
     }
     assert_eq!(value(&*store, "forestalled/0"), None);
+    // With the one that was held.
     let commits = store.commits.load(Ordering::Relaxed);
-    assert_eq!(commits, FORESTALLED + 1);
+    assert_eq!(commits, 1 + 2);
+}
+
+#[test]
+fn those_that_have_time_leave_room_for_those_that_have_none() {
+    let store = Arc::new(Counting::default());
+    let writes = BackgroundWrites::start(Arc::clone(&store) as Arc<dyn Store>);
+    let put = |key: String| writes.put(key.clone(), of_write(&key, Expect::Anything, Some("1")));
+    let late =
+        |key: String| writes.put_late(key.clone(), of_write(&key, Expect::Anything, Some("1")));
+    let held = store.hold(&writes);
+    for number in 0..=BACKGROUND_WRITES_MAX / 2 {
+        late(format!("late/{number}"));
+    }
+    put("soon".to_owned());
+    drop(held);
+    drop(writes);
+    let is_there = |key: &str| value(&*store, key).is_some();
+    assert!(is_there("soon"));
+    let written =
+        (0..=BACKGROUND_WRITES_MAX / 2).filter(|number| is_there(&format!("late/{number}")));
+    assert_eq!(written.count(), BACKGROUND_WRITES_MAX / 2);
 }

@@ -22,6 +22,9 @@ use crate::store::Versioned;
 /// Longest time, in seconds, by which the record of a token's last use may be behind: of thousands of clients that ask
 /// once a minute each, all would write each time they ask.
 const LAST_USED_BEHIND_S_MAX: u64 = 600;
+/// By so many of these seconds tokens differ, by their numbers: those that were first used in the same minute, as after
+/// a start of all clients, are not written in the same minutes ever after.
+const LAST_USED_SPREAD_S: u64 = 300;
 
 /// Somebody who showed a token that counts, and the token's owner, as read at one moment.
 #[derive(Clone, Debug)]
@@ -80,7 +83,7 @@ impl Tokens {
             } else {
                 None
             };
-            if bound.is_some() || is_behind(token.last_used_at, now) {
+            if bound.is_some() || is_behind(&token, now) {
                 let used = Token {
                     last_used_at: Some(now),
                     fingerprint: bound.or(token.fingerprint),
@@ -183,9 +186,12 @@ fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {
     batch
 }
 
-fn is_behind(last_used_at: Option<Timestamp>, now: Timestamp) -> bool {
+/// True if a use now is to be noted.
+fn is_behind(token: &Token, now: Timestamp) -> bool {
+    let behind_s = LAST_USED_BEHIND_S_MAX - token.number % LAST_USED_SPREAD_S;
     // A use in a time to come was noted by a clock that was wrong.
-    last_used_at.is_none_or(|at| at.plus_s(LAST_USED_BEHIND_S_MAX) <= now || at > now)
+    let is_behind = |at: Timestamp| at.plus_s(behind_s) <= now || at > now;
+    token.last_used_at.is_none_or(is_behind)
 }
 
 /// True for 1 to 255 visible ASCII bytes (contract section 6).
