@@ -102,7 +102,11 @@ fn a_large_batch_as_it_is_usual_is_checked() {
     };
     let bytes = file(1000).len();
     assert!((1900..2200).contains(&bytes), "{bytes}");
-    batch(&project, &created(10_000, file)).expect_status(200);
+    // The checks take 3 s of a processor. Where others leave them none, they end after 20 s by the clock.
+    let actions = created(10_000, file);
+    let mut answers = (0..5).map(|_| batch(&project, &actions));
+    let answer = answers.find(|answer| answer.status != 503);
+    answer.expect("there was no time").expect_status(200);
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
         503,
         "not ready: the database does not answer, or cannot be used; the log says why",
     );
-    assert!(daemon.log().contains("too many connections for database"));
+    soon(|| daemon.log().contains("too many connections for database"));
     database.ask(&format!("ALTER DATABASE \"{name}\" CONNECTION LIMIT -1"));
     until(save, 200);
     daemon.anonymous().get("/readyz").expect_status(200);

@@ -146,7 +146,8 @@ impl Stage {
             shown(&format!("{ADMIN}/accounts/{}", scene.person)),
             below("/branches"),
             below("/validation"),
-            below("/branches/main/history"),
+            // The whole of it would tell commit ids once they are kept.
+            below("/branches/main/history?limit=100"),
             below("/branches/main/tree?recursive=1"),
         ]
     }

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{AWAY, Two, noise, until};
 use crate::fleet::Fleet;
 use crate::fleet::refusals::{assert_found, status};
-use crate::harness::Project;
 use crate::harness::bucket::{Fault, TestBucket};
+use crate::harness::{Project, soon};
 
 const FULL: &str = "the bucket of the service's large files is full, or its quota is used up; reading, \
                     deleting and small files go on, and so does this when there is room";
@@ -34,6 +34,7 @@ fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
             two.raw(&path).assert_error(503, AWAY);
         }
         // One of what looks at it, and one of what reads.
+        soon(|| errors() > before);
         let told = errors() - before;
         assert!((1..=2).contains(&told), "{}", two.other.log());
         two.fleet.bucket().fault(Fault::Nothing, None);
@@ -75,7 +76,7 @@ fn a_bucket_without_room_is_told_of_until_an_upload_succeeds() {
         ("giving an upload up failed", "XMinioStorageFull"),
     ] {
         let is_of = |line: &&str| line.contains(action) && line.contains(code);
-        crate::harness::soon(|| log().lines().filter(is_of).count() == 1);
+        soon(|| log().lines().filter(is_of).count() == 1);
     }
     let told = log().lines().filter(|line| line.contains("ERROR")).count();
     assert_eq!(told, 5, "{}", log());
@@ -90,7 +91,7 @@ fn a_bucket_without_room_is_told_of_until_an_upload_succeeds() {
     bucket.fault(Fault::Nothing, None);
     two.project.save("main", "new.bin", noise(2, 100_000));
     ready().expect_status(200);
-    crate::harness::soon(|| status(&two.one).0 == Some(0));
+    soon(|| status(&two.one).0 == Some(0));
 }
 
 #[test]
@@ -115,6 +116,7 @@ fn a_bucket_that_refuses_writes_is_told_of_with_the_permission_until_an_upload_s
     two.raw("large.bin").assert_bytes(200, &bytes);
     two.other.anonymous().get("/readyz").expect_status(200);
 
+    soon(|| two.one.log().matches("ERROR").count() >= 2);
     let log = two.one.log();
     let told: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
     assert_eq!(told.len(), 2, "{log}");
@@ -148,7 +150,7 @@ fn a_bucket_that_refuses_writes_is_told_of_with_the_permission_until_an_upload_s
     bucket.fault(Fault::Nothing, None);
     two.project.save("main", "new.bin", noise(2, 100_000));
     ready().expect_status(200);
-    crate::harness::soon(|| status(&two.one).0 == Some(0));
+    soon(|| status(&two.one).0 == Some(0));
 }
 
 #[test]
