@@ -55,6 +55,8 @@ mod commits;
 #[cfg(test)]
 mod concurrency;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod disk_full;

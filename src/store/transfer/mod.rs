@@ -128,14 +128,20 @@ pub fn copy_rest(
     objects::copy(source, loader.store(), tell)?;
     let read = records::copy(from, last, loader, tell)?;
     let kept = records::digest(loader.store(), tell)?;
-    hold.require().map_err(TransferError::Source)?;
-    if from.last_version().map_err(TransferError::Source)? != last {
-        return Err(TransferError::Changed);
-    }
+    let require_unchanged = || {
+        hold.require().map_err(TransferError::Source)?;
+        match from.last_version().map_err(TransferError::Source)? {
+            now if now == last => Ok(()),
+            _ => Err(TransferError::Changed),
+        }
+    };
+    require_unchanged()?;
     if kept != read {
         return Err(TransferError::Differs(format!("{read} against {kept}")));
     }
     let (objects, more_objects) = objects::compare(from, loader.store(), tell)?;
+    // Once more: to compare takes long, and a command beside the hold may have changed records alone meanwhile.
+    require_unchanged()?;
     Ok(Copied {
         objects,
         more_objects,

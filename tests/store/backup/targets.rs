@@ -105,8 +105,9 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
         for number in 0..3 {
             save(&older, &number.to_string());
         }
-        let other_course = "the backup there holds writes that this store never had: it was restored from an older \
-                            backup; name another place for this state";
+        let other_course = "the backup there is not of this store: this one was restored from an older backup, or is a \
+                            copy of another store, and what the backup holds may be nowhere else; name another place \
+                            for this state";
         assert_eq!(said(back_up(&older), &scene), other_course);
         // The one that was restored from the last state there goes on with it, and then no other does.
         drop(older);

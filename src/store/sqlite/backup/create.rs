@@ -120,8 +120,8 @@ impl Session<'_, '_, '_> {
             return Ok(());
         }
         Err(BackupError::Refused(
-            "the backup there holds writes that this store never had: it was restored from an older backup; name \
-             another place for this state"
+            "the backup there is not of this store: this one was restored from an older backup, or is a copy of \
+             another store, and what the backup holds may be nowhere else; name another place for this state"
                 .to_owned(),
         ))
     }

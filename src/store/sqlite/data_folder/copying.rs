@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use super::{
-    Folder, Format, Lock, make_root, refuse_content, refuse_network, require_own, sync_dir,
-    write_durably,
+    Folder, Format, Lock, Restore, make_root, refuse_content, refuse_network, require_own,
+    sync_dir, write_durably,
 };
 use crate::store::{Result, StoreError};
 
@@ -51,8 +51,10 @@ impl Folder {
         Ok((folder, lock))
     }
 
-    /// Makes it a data folder; everything in it is on the disk.
+    /// Makes it a data folder; everything in it is on the disk. A backup that was made before may hold what the
+    /// store that is copied never had, if that was restored: the copy's need another place.
     pub(in crate::store::sqlite) fn finish_copy(&self) -> Result<()> {
+        self.note_restores(&[Restore::of(0)])?;
         let finish = || {
             // In this order: as long as there is the mark, it is no store, whatever else there is.
             self.write_format(self.format)?;
