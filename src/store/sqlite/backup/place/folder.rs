@@ -158,19 +158,31 @@ impl FolderPlace {
             .map_err(BackupError::file("writing", mark))?;
         place.sweep(&content.parts)?;
         remove_temporary(root)?;
-        place.forget_cut();
+        place.forget_cut()?;
         Ok(place)
     }
 
-    /// Forgets files that have another length: they were damaged, and are put again.
-    fn forget_cut(&mut self) {
-        let root = &self.root;
-        if let Some(last) = &mut self.last {
-            last.files.retain(|part, file| {
-                let found = fs::symlink_metadata(root.join(part.to_string()));
-                found.is_ok_and(|found| found.len() == file.bytes)
-            });
+    /// Forgets files that are gone or have another length: they were damaged, and are put again. One that cannot be
+    /// looked at now may be whole, and would be overwritten.
+    fn forget_cut(&mut self) -> Result<()> {
+        let Some(last) = &mut self.last else {
+            return Ok(());
+        };
+        let mut cut = Vec::new();
+        for (part, file) in &last.files {
+            let path = self.root.join(part.to_string());
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.len() == file.bytes => {}
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(BackupError::file("looking at", path)(e));
+                }
+                _ => cut.push(part.clone()),
+            }
         }
+        for part in cut {
+            last.files.remove(&part);
+        }
+        Ok(())
     }
 
     /// Removes the files that the last whole backup does not name, for good: who finds one of them without
