@@ -72,6 +72,9 @@ impl Folder {
         if is_copying(root) {
             return refuse(COPY_INTERRUPTED);
         }
+        if is_restoring(root) {
+            return refuse(RESTORE_INTERRUPTED);
+        }
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
             Ok(text) => match Format::parse(&text) {
@@ -82,9 +85,6 @@ impl Folder {
                 }
                 None => refuse("FORMAT does not name a format of siteconf"),
             },
-            Err(e) if e.kind() == io::ErrorKind::NotFound && is_restoring(root) => {
-                refuse(RESTORE_INTERRUPTED)
-            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(&no_store(root)),
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
                 refuse("it is no folder; name the folder of the store with --data or SITECONF_DATA")

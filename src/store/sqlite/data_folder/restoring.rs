@@ -79,8 +79,11 @@ impl Restoring {
     pub(in crate::store::sqlite) fn finish(mut self, format: Format) -> Result<()> {
         self.folder.format = format;
         let finish = || {
+            self.folder.lay_out_without_format()?;
+            // In this order: as long as there is the mark, it is no store, whatever else there is.
+            self.folder.write_format(format)?;
             fs::remove_file(self.folder.root.join(RESTORING))?;
-            self.folder.lay_out()
+            sync_dir(&self.folder.root)
         };
         finish().map_err(|e| StoreError::io("finishing the restore", e))?;
         self.finished = true;
