@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use siteconf::base::clock::{Clock, ManualClock, SystemClock, Timestamp};
 use siteconf::base::outboard::PieceHasher;
 use siteconf::store::bucket_access::BucketKeys;
 use siteconf::store::objects::Objects;
@@ -157,7 +158,7 @@ fn the_sweep_removes_what_is_old_and_no_row_names() {
     let trash = "SELECT place FROM siteconf.trash ORDER BY 1";
     for _ in 0..2 {
         // It may be of a later backup than the one that the database was restored from.
-        assert_eq!(store.sweep_bucket().unwrap(), 0);
+        assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 0);
         assert_eq!(
             database.ask(trash),
             ["2020-01-01/orphan".to_owned(), format!("{}/x", day(3))]
@@ -166,11 +167,20 @@ fn the_sweep_removes_what_is_old_and_no_row_names() {
     }
     assert!(gone.iter().chain(&kept).all(|file| file.exists()));
     age_trash(&database, "14 days 1 hour");
-    assert_eq!(store.sweep_bucket().unwrap(), 2);
+    // By whose clock it is over may be wrong.
+    let behind = SystemClock.now().ms() - 3_600_000;
+    let refused = store.sweep_bucket(ManualClock::new(Timestamp::from_ms(behind)));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the database cannot be used: nothing is removed from the bucket by its clock while that of this machine is \
+         behind; set both by NTP"
+    );
+    assert!(gone.iter().all(|file| file.exists()));
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 2);
     assert!(gone.iter().all(|file| !file.exists()));
     assert!(kept.iter().all(|file| file.exists()));
     assert!(database.ask(trash).is_empty());
-    assert_eq!(store.sweep_bucket().unwrap(), 0);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 0);
     assert!(read(store, &bytes).unwrap() == bytes);
 }
 
@@ -186,7 +196,7 @@ fn what_the_bucket_does_not_let_go_keeps_nothing_else_there() {
     bucket.date_uploads("2020-01-01");
     let places = ["2020-01-01/a", "2020-01-01/b", "2020-01-01/c"];
     let files = places.map(|place| bucket.plant(place));
-    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 1);
     age_trash(&database, "14 days 1 hour");
 
     let left = staged(&store, &noise(2, (16 << 20) + 1));
@@ -194,7 +204,7 @@ fn what_the_bucket_does_not_let_go_keeps_nothing_else_there() {
     std::mem::forget(left);
     bucket.date_uploads("2020-01-01");
     bucket.fault(Fault::KeepsFiles, Some(1));
-    let failed = store.sweep_bucket().unwrap_err();
+    let failed = store.sweep_bucket(SystemClock).unwrap_err();
     assert!(matches!(failed, StoreError::BucketAway), "{failed:?}");
     assert_eq!(bucket.uploads(), 0);
     assert_eq!(files.iter().filter(|file| file.exists()).count(), 1);
@@ -202,7 +212,7 @@ fn what_the_bucket_does_not_let_go_keeps_nothing_else_there() {
         database.ask("SELECT place FROM siteconf.trash"),
         ["2020-01-01/a"]
     );
-    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 1);
     assert!(files.iter().all(|file| !file.exists()));
 }
 
@@ -231,14 +241,14 @@ fn uploads_that_a_killed_daemon_has_left_are_given_up_once_they_are_old() {
 
     let orphan = bucket.plant("2020-01-01/orphan");
     bucket.fault(Fault::ListsNoUploads, None);
-    assert_eq!(store.sweep_bucket().unwrap(), 0);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 0);
     age_trash(&database, "14 days 1 hour");
-    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 1);
     assert!(!orphan.exists());
     assert_eq!((bucket.uploads(), bucket.faults_done()), (6, 2));
 
     bucket.fault(Fault::Nothing, None);
-    assert_eq!(store.sweep_bucket().unwrap(), 5);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 5);
     assert_eq!(bucket.uploads(), 1);
     under_way.sync().unwrap();
     assert_eq!(bucket.uploads(), 0);
@@ -265,7 +275,7 @@ fn a_daemon_sweeps_once_a_day() {
     bucket.plant("2020-01-01/another");
     let second = open(&database, &bucket);
     second.keep_bucket();
-    second.sweep_bucket().unwrap();
+    second.sweep_bucket(SystemClock).unwrap();
     assert_eq!(
         database.ask("SELECT place FROM siteconf.trash"),
         ["2020-01-01/another"]

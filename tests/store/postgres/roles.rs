@@ -1,5 +1,6 @@
 //! A bucket whose keys are those of a role, which services of the platform give for a time.
 
+use siteconf::base::clock::SystemClock;
 use siteconf::store::bucket_access::{BucketAccess, BucketKeys, RoleSource};
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{Store, StoreError};
@@ -58,7 +59,7 @@ fn a_role_has_its_keys_from_a_token_service_a_container_or_a_machine() {
         soon(|| bucket.uploads() == 1);
         std::mem::forget(left);
         bucket.date_uploads("2020-01-01");
-        assert_eq!(store.sweep_bucket().unwrap(), 1);
+        assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 1);
         assert_eq!(bucket.uploads(), 0);
         drop(store);
         assert!(read(open(&database, &access), &bytes).unwrap() == bytes);

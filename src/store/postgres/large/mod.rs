@@ -11,6 +11,7 @@ use self::sweep::{sweep, sweep_daily};
 use super::link::Link;
 use super::server::Server;
 use super::{PostgresStore, SETTINGS};
+use crate::base::clock::{Clock, SystemClock};
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_access::BucketAccess;
 use crate::store::remote::repeated::Repeated;
@@ -66,14 +67,17 @@ impl PostgresStore {
 
     /// Rids the bucket of what was in the trash for its time, and of uploads that were never ended, older than from the
     /// day before yesterday; what is as old and no row names goes into the trash. Gives how many were removed.
-    pub fn sweep_bucket(&self) -> Result<u64> {
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] while this clock and the database's differ.
+    pub fn sweep_bucket(&self, clock: impl Clock + 'static) -> Result<u64> {
         let Some(bucket) = &self.bucket else {
             return Ok(0);
         };
         bucket.require(self.server.store_id()?, self.has_places()?)?;
         let link = Link::new(&self.server, SETTINGS);
         let swept = Arc::clone(bucket);
-        bucket.wait(async move { Ok(sweep(&link, &swept).await?.removed()) })
+        bucket.wait(async move { Ok(sweep(&link, &swept, &clock).await?.removed()) })
     }
 
     /// A large body on its way into the bucket.
@@ -121,7 +125,7 @@ async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
             let has_places = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
             bucket.check(server.store_id()?, has_places).await?;
             if looks.is_multiple_of(SWEEP_EVERY) {
-                sweep_daily(&link, &bucket).await?;
+                sweep_daily(&link, &bucket, &SystemClock).await?;
             }
             Ok::<_, StoreError>(())
         };

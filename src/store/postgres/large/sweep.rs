@@ -1,11 +1,14 @@
 //! Rids the bucket of what no row names: uploads whose commit was refused, or never came, and what collections have
 //! put into the trash, both after their time there, and of uploads that were never ended.
 
+use crate::base::clock::{Clock, told_of_skew};
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
-use crate::store::Result;
 use crate::store::bucket::Bucket;
 use crate::store::postgres::link::Link;
+use crate::store::{Result, StoreError};
 
+/// The clock by which the rest is done, in milliseconds.
+const NOW_MS: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /// True for one daemon a day.
 const CLAIM: &str = "SELECT siteconf.claim_sweep_v2()";
 /// The first day that is left alone, by the same clock as the places.
@@ -43,12 +46,16 @@ impl Swept {
 }
 
 /// Sweeps unless that was done in the last day.
-pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket) -> Result<()> {
+///
+/// # Errors
+/// As [`sweep`].
+pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Result<()> {
+    require_time(link, clock).await?;
     let claimed = link.read(CLAIM, &[]).await?;
     if !claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(());
     }
-    let swept = sweep(link, bucket).await?;
+    let swept = sweep(link, bucket, clock).await?;
     if swept.orphans > 0 {
         tracing::info!(
             files = swept.orphans,
@@ -69,7 +76,11 @@ pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket) -> Result<()> {
 
 /// Puts into the trash what is older than from the day before yesterday and no row names, and removes what was there
 /// for its time and uploads that are as old. What goes wrong with one of these keeps none of the others.
-pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<Swept> {
+///
+/// # Errors
+/// [`StoreError::Unfit`] while the database's clock, by which all that is, differs from this one.
+pub(super) async fn sweep(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Result<Swept> {
+    require_time(link, clock).await?;
     let rows = link.read(OLDEST, &[]).await?;
     let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
     let oldest: String = oldest.unwrap_or_default();
@@ -80,6 +91,23 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket) -> Result<Swept> {
         orphans: orphans?,
         trashed: trashed?,
         unfinished: unfinished?,
+    })
+}
+
+/// Refuses to go by a clock that is doubted now: what is removed a year too early is gone. What came into the trash by
+/// a clock that was behind then is not known by that.
+async fn require_time(link: &Link, clock: &dyn Clock) -> Result<()> {
+    let rows = link.read(NOW_MS, &[]).await?;
+    let told: i64 = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+    let ahead_ms = clock.now().ms() - told;
+    if told_of_skew(ahead_ms).is_none() {
+        return Ok(());
+    }
+    let way = if ahead_ms > 0 { "ahead" } else { "behind" };
+    Err(StoreError::Unfit {
+        reason: format!(
+            "nothing is removed from the bucket by its clock while that of this machine is {way}; set both by NTP"
+        ),
     })
 }
 

@@ -5,7 +5,7 @@ mod races;
 use std::ops::ControlFlow;
 use std::thread;
 
-use siteconf::base::clock::Timestamp;
+use siteconf::base::clock::{SystemClock, Timestamp};
 use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::collection::{
     Amount, Collectable, Collection, KeptByCollection, Need, Pace, Swept,
@@ -327,14 +327,14 @@ fn a_large_blob_waits_in_the_trash_until_no_backup_names_it() {
         ));
     };
     of_days("13 days 23 hours");
-    soon(|| store.sweep_bucket().is_ok());
+    soon(|| store.sweep_bucket(SystemClock).is_ok());
     assert!(file.exists());
     of_days("14 days 1 hour");
     // A row names it all the same.
     database.ask(&format!(
         "UPDATE siteconf.object SET place = '{aged}' WHERE place = '{again}'"
     ));
-    store.sweep_bucket().unwrap();
+    store.sweep_bucket(SystemClock).unwrap();
     assert!(file.exists());
     assert!(database.ask("SELECT place FROM siteconf.trash").is_empty());
     database.ask(&format!("UPDATE siteconf.object SET place = '{again}'"));
@@ -343,7 +343,7 @@ fn a_large_blob_waits_in_the_trash_until_no_backup_names_it() {
     ));
     of_days("14 days 1 hour");
     // Killed between the two, it is removed again.
-    assert_eq!(store.sweep_bucket().unwrap(), 1);
+    assert_eq!(store.sweep_bucket(SystemClock).unwrap(), 1);
     assert!(!file.exists());
     assert!(database.ask("SELECT place FROM siteconf.trash").is_empty());
     assert!(read(store, &bytes).unwrap() == bytes);
