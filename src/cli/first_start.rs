@@ -354,6 +354,7 @@ mod tests {
                 input_is_terminal: false,
                 out_is_terminal: false,
                 out_is_closed: false,
+                input_is_closed: false,
                 err_is_terminal: false,
             };
             let first = FirstPassword(Some(FirstPasswordFile(path)));

@@ -84,6 +84,8 @@ struct Streams<'a> {
     out_is_terminal: bool,
     /// True if what is written to `out` is lost: it was closed when the program began.
     out_is_closed: bool,
+    /// True if standard input was closed when the program began: then it reads as empty.
+    input_is_closed: bool,
     /// True if a person may be watching `err`.
     err_is_terminal: bool,
 }
@@ -134,6 +136,7 @@ pub fn run(
         input_is_terminal: stdin.is_terminal(),
         out_is_terminal: io::stdout().is_terminal(),
         out_is_closed: output::was_closed(io::stdout()),
+        input_is_closed: output::was_closed(&stdin),
         err_is_terminal: io::stderr().is_terminal(),
         input: &mut stdin.lock(),
         out,

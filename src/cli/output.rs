@@ -96,10 +96,10 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
 
 /// True if this was closed when the program began. Before its first line the null device takes the place of what is
 /// closed, open to be read, too, which it is not behind `>/dev/null` of a shell. A program that hands it on open for
-/// both is not told apart: nobody sees what is written there either.
-pub(super) fn was_closed(out: impl AsFd) -> bool {
-    let is_null = fstat(&out).is_ok_and(|found| found.st_rdev == makedev(1, 3));
-    is_null && fcntl_getfl(&out).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+/// both is not told apart: nobody sees what is written there, and nobody writes what is read.
+pub(super) fn was_closed(stream: impl AsFd) -> bool {
+    let is_null = fstat(&stream).is_ok_and(|found| found.st_rdev == makedev(1, 3));
+    is_null && fcntl_getfl(&stream).is_ok_and(|flags| flags.contains(OFlags::RDWR))
 }
 
 /// A number with what is counted: `1 file`, `2 files`.

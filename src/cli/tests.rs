@@ -74,6 +74,7 @@ impl Desk {
             input_is_terminal: false,
             out_is_terminal,
             out_is_closed: false,
+            input_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(self.line(words), streams);
@@ -314,6 +315,7 @@ fn a_secret_that_nobody_could_read_is_not_left_behind() {
             input_is_terminal: false,
             out_is_terminal: false,
             out_is_closed: false,
+            input_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);
@@ -385,6 +387,7 @@ fn a_reader_that_left_is_no_failure() {
             input_is_terminal: false,
             out_is_terminal: false,
             out_is_closed: false,
+            input_is_closed: false,
             err_is_terminal: false,
         };
         let code = run_on(desk.line(words), streams);

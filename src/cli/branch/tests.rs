@@ -30,6 +30,7 @@ fn before_a_person(desk: &Desk, words: &[&str]) -> (String, String) {
         input_is_terminal: false,
         out_is_terminal: true,
         out_is_closed: false,
+        input_is_closed: false,
         err_is_terminal: false,
     };
     let code = run_on(desk.line(words), streams);

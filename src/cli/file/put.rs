@@ -57,6 +57,11 @@ pub(in crate::cli) fn save(
             let mut from = File::open(file).map_err(Error::file("reading", file))?;
             read(&mut from, &name, bytes_max, opened)?
         }
+        None if streams.input_is_closed => {
+            return Err(Error::Usage(
+                "standard input is closed, or leads nowhere: name the file to be saved".to_owned(),
+            ));
+        }
         None => read(&mut streams.input, "standard input", bytes_max, opened)?,
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());

@@ -25,6 +25,7 @@ fn run(
         input_is_terminal: false,
         out_is_terminal: is_terminal,
         out_is_closed: false,
+        input_is_closed: false,
         err_is_terminal: false,
     };
     let code = run_on(desk.line(words), streams);
@@ -53,6 +54,34 @@ fn paths(listed: &Value) -> Vec<&str> {
     entries
         .map(|entry| entry["path"].as_str().unwrap())
         .collect()
+}
+
+#[test]
+fn nothing_is_saved_of_what_was_closed() {
+    let desk = Desk::with_project();
+    put(&desk, b"1", &["a"]);
+    for file in [&[][..], &["-"]] {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let streams = Streams {
+            input: &mut &b""[..],
+            out: &mut out,
+            err: &mut err,
+            input_is_terminal: false,
+            out_is_terminal: false,
+            out_is_closed: false,
+            input_is_closed: true,
+            err_is_terminal: false,
+        };
+        let words = [&["put"], &ON_MAIN[..], &["a"], file].concat();
+        assert_eq!(run_on(desk.line(&words), streams), ExitCode::from(2));
+        let told = String::from_utf8(err).unwrap();
+        assert!(
+            told.contains("standard input is closed, or leads nowhere: name the file to be saved"),
+            "{told}"
+        );
+    }
+    let (_, shown, _) = run(&desk, false, b"", &["cat", "acme/shop.erp", "main", "a"]);
+    assert_eq!(shown, b"1");
 }
 
 #[test]

@@ -281,6 +281,7 @@ fn a_first_password_that_cannot_be_shown_is_told_with_what_to_do() {
         input_is_terminal: false,
         out_is_terminal: false,
         out_is_closed: false,
+        input_is_closed: false,
         err_is_terminal: false,
     };
     let said = first_account_of_fleet(&opened.accounts, streams).unwrap_err();

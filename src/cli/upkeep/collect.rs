@@ -350,6 +350,7 @@ mod tests {
                 input_is_terminal: false,
                 out_is_terminal: false,
                 out_is_closed: false,
+                input_is_closed: false,
                 err_is_terminal: false,
             };
             preview(true, 30, &opened, &mut streams).unwrap();
