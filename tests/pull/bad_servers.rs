@@ -80,6 +80,20 @@ fn a_tree_that_is_not_the_heads_does_not_pass_the_digest() {
 }
 
 #[test]
+fn a_branch_is_taken_whatever_no_save_or_import_would_take_any_more() {
+    let scene = Scene::new();
+    // Letters that nobody sees, and what a data folder is known by.
+    let paths = ["FORMAT", "pri\u{ad}ces", "secrets", "store.db"];
+    let tree: Vec<_> = paths.iter().map(|path| entry(path, "100644")).collect();
+    let lines = paths.map(|path| format!("{path}|6|b1946ac92492d2347c6235b4d2611184\n"));
+    let digest = siteconf::base::digest::sha256(lines.concat().as_bytes()).to_string();
+    let fake = serving(json!(tree), &digest[..40], true);
+    said(&scene.command(&fake.base(), &[]).output().unwrap(), 0, "");
+    let expected: Vec<_> = paths.iter().map(|path| (*path, "hello\n")).collect();
+    assert_eq!(read(&scene.dir()), files(&expected));
+}
+
+#[test]
 fn gitlab_is_taken_without_the_digest_and_that_is_told() {
     let scene = Scene::new();
     let tree = json!([

@@ -36,6 +36,14 @@ fn a_command_runs_after_a_change_until_it_ends_well() {
     assert_eq!(fs::read_to_string(scene.dir().join("a")).unwrap(), "2");
     // The next pull runs it again, though nothing is new; what is new by then is told, too.
     refusal(&scene.pull(&exec));
+    // Also where there is nobody to be asked, which is told.
+    let nobody = scene.command("http://127.0.0.1:1", &exec).output().unwrap();
+    let said_then = refusal(&nobody);
+    assert!(said_then.contains("Connection refused"), "{said_then}");
+    assert!(
+        said_then.ends_with("; the next pull runs it again\n"),
+        "{said_then}"
+    );
     scene.save(&files(&[("a", "2"), ("c d", "3")]));
     fs::write(&works, "").unwrap();
     said(&scene.pull(&exec), 0, "");
@@ -44,7 +52,7 @@ fn a_command_runs_after_a_change_until_it_ends_well() {
     let second = format!("3 {dir} 40\nchanged a\nremoved b\nchanged c d\n");
     assert_eq!(
         fs::read_to_string(&told).unwrap(),
-        format!("{first}{first}{second}")
+        format!("{first}{first}{first}{second}")
     );
     // One that hangs is ended.
     scene.save(&files(&[("a", "4")]));
@@ -169,4 +177,11 @@ fn a_command_runs_whoever_hears_of_the_change() {
     let output = pull.stdout(closed).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(ran.exists());
+    // One that fails is told all the same.
+    scene.save(&files(&[("a", "2")]));
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut pull = scene.command(&scene.daemon.base(), &["--exec", "false"]);
+    let output = pull.stdout(closed).output().unwrap();
+    assert!(refusal(&output).contains("it ended with exit status: 1"));
 }

@@ -90,6 +90,17 @@ fn own_files_in_the_way_are_told_and_left_alone() {
         assert_eq!(read(&scene.dir()), files(&[mine]));
         fs::remove_dir_all(scene.dir()).unwrap();
     }
+    // Nor is an empty folder below one that the branch had.
+    scene.save(&files(&[("a/b", "theirs")]));
+    said(&scene.pull(&[]), 0, "");
+    fs::create_dir(scene.dir().join("a/cache")).unwrap();
+    scene.save(&files(&[("a", "theirs")]));
+    let told = refusal(&scene.pull(&[]));
+    assert!(
+        told.contains(" something else: \"a/cache\"; move it elsewhere"),
+        "{told}"
+    );
+    fs::remove_dir_all(scene.dir()).unwrap();
     // A link in the place of a folder is not followed.
     let elsewhere = scene.at("elsewhere");
     fs::create_dir(&elsewhere).unwrap();

@@ -267,13 +267,13 @@ fn where_held_questions_break_off_the_server_is_asked_by_the_interval() {
                 breaks_off: true,
                 ..Answer::default()
             },
-            (false, ..18) => branch(asked, 'c'),
+            (false, ..20) => branch(asked, 'c'),
             (false, _) => branch(asked, 'd'),
         },
     );
     watch_unheld(&scene, &fake, "cannot serve us now: 504 too slow");
     let (plain, held) = (false, true);
-    let mut expected = vec![plain, held, plain, held, plain];
+    let mut expected = vec![plain, held, plain, held, plain, held, plain];
     expected.extend([plain; 10]);
     expected.extend([held, plain, plain, plain]);
     assert_eq!(questions(&fake)[..expected.len()], expected);

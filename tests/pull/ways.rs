@@ -2,7 +2,7 @@
 //! between.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Output};
 use std::sync::{Arc, Mutex};
@@ -135,6 +135,35 @@ fn a_watch_reads_the_certificates_again_where_it_trusts_nobody() {
     assert_eq!(watch.end().0, Some(0));
 }
 
+#[test]
+fn a_service_that_has_no_connection_left_is_asked_again() {
+    let mut scene = Scene::new();
+    let branch = files(&[("a", "1")]);
+    scene.save(&branch);
+    let secure = Secure::start(&mut scene);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let behind = secure.base.replace("https://", "");
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().enumerate() {
+            let mut client = client.unwrap();
+            if number == 0 {
+                let mut hello = [0; 4096];
+                assert!(client.read(&mut hello).unwrap() > 0);
+                // The alert that there is an internal error, all that can be said before the handshake.
+                client.write_all(&[21, 3, 3, 0, 2, 2, 80]).unwrap();
+                continue;
+            }
+            let server = TcpStream::connect(&behind).unwrap();
+            thread::spawn(move || drop(carry(client, server)));
+        }
+    });
+    let root = scene.at("root.pem").display().to_string();
+    let output = scene.command(&base, &["--ca-file", &root]).output();
+    said(&output.unwrap(), 0, "");
+    assert_eq!(read(&scene.dir()), branch);
+}
+
 /// A proxy that joins connections, or refuses to.
 struct Joining {
     base: String,
@@ -175,6 +204,11 @@ fn join(mut client: TcpStream, refuses: bool, heads: &Mutex<Vec<String>>) -> std
     }
     let server = TcpStream::connect(place)?;
     client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+    carry(client, server)
+}
+
+/// Carries what either end sends to the other, until one has ended.
+fn carry(client: TcpStream, server: TcpStream) -> std::io::Result<()> {
     let (mut up, mut down) = (server.try_clone()?, client.try_clone()?);
     let (mut from_client, mut from_server) = (client, server);
     thread::spawn(move || {

@@ -38,6 +38,7 @@ impl Hook {
         let Some(due) = &state.due else {
             return Ok(());
         };
+        stop.go_on()?;
         durably(&folder.changes(), |out| {
             for (path, change) in &due.changes {
                 writeln!(out, "{} {path}", change.name())?;

@@ -19,6 +19,7 @@ mod watch;
 
 use std::time::Duration;
 
+use super::output::visible_lines;
 use super::running::progress::Progress;
 use super::running::stop::Stop;
 use super::{Error, Outcome, Result, Streams, names};
@@ -109,16 +110,29 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
     }
     let head = pulling.pull.head(None);
     let done = head.and_then(|head| pulling.follow(head, streams));
-    let done = done.map_err(|fault| error(&fault, &stop))?;
-    let told = pulling.teller.tell(&pulling.pull, &done, streams);
-    pulling.exec(streams).map_err(|fault| match fault {
+    let told = done
+        .map_err(|fault| error(&fault, &stop))
+        .and_then(|done| pulling.teller.tell(&pulling.pull, &done, streams));
+    // The command runs, whoever listens, and after an earlier change also where the server cannot be asked.
+    let ran = pulling.exec(streams).map_err(|fault| match fault {
         Fault::Lasting(what) | Fault::Full { what, .. } => {
             Error::Failed(format!("{what}; the next pull runs it again"))
         }
         other => error(&other, &stop),
-    })?;
-    // The command runs, whoever listens.
-    told.map(|()| Outcome::Fine)
+    });
+    match (told, ran) {
+        (told, Ok(())) => told.map(|()| Outcome::Fine),
+        (Err(fault), Err(failed)) if !stop.is_asked() && !matches!(fault, Error::Output(_)) => {
+            // Both are to be known.
+            let _said = writeln!(
+                streams.err,
+                "siteconf: {}",
+                visible_lines(&fault.to_string())
+            );
+            Err(failed)
+        }
+        (_, Err(failed)) => Err(failed),
+    }
 }
 
 /// A fault as the end of the command.

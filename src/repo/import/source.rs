@@ -19,6 +19,8 @@ pub struct ImportFolder {
     folder: OpenFolder,
     off_limits: Vec<FolderId>,
     links: Links,
+    /// True for one that holds what a branch has.
+    is_of_branch: bool,
 }
 
 /// What becomes of symbolic links.
@@ -55,6 +57,20 @@ impl ImportFolder {
             folder,
             off_limits,
             links: Links::LeftOut,
+            is_of_branch: false,
+        })
+    }
+
+    /// Opens a folder in which the files of a branch were laid out, to digest it: no path and no content of a branch
+    /// is refused, also if none would be saved any more.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when it cannot be read.
+    pub fn of_branch(path: &Path) -> Result<Self> {
+        let folder = Self::open(path, None)?;
+        Ok(Self {
+            is_of_branch: true,
+            ..folder
         })
     }
 
@@ -99,7 +115,13 @@ impl ImportFolder {
             folder,
             off_limits: self.off_limits.clone(),
             links: Links::LeftOut,
+            is_of_branch: self.is_of_branch,
         }
+    }
+
+    /// True if it holds what a branch has.
+    pub(super) fn is_of_branch(&self) -> bool {
+        self.is_of_branch
     }
 
     pub(super) fn folder(&self) -> &OpenFolder {
@@ -117,8 +139,9 @@ impl ImportFolder {
             Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
-        let holds = |name: &str| entries.iter().any(|entry| entry.name == name);
-        if self.off_limits.contains(&id) || DATA_FOLDER_NAMES.iter().all(|name| holds(name)) {
+        let holds = |name: &&str| entries.iter().any(|entry| entry.name == **name);
+        let is_data_folder = || DATA_FOLDER_NAMES.iter().all(holds);
+        if self.off_limits.contains(&id) || (!self.is_of_branch && is_data_folder()) {
             return Err(refused(path));
         }
         for entry in &mut entries {

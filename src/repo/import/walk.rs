@@ -104,7 +104,7 @@ impl<'a, V: Visitor> Walk<'a, V> {
                 self.count_linked()?;
             }
             let inside = at.strip_prefix(self.source.path()).unwrap_or(&at);
-            let flow = match (path_of(inside), &entry.kind) {
+            let flow = match (self.path_of(inside), &entry.kind) {
                 _ if self.exclude.matches(inside) => self.visitor.exclude(&at),
                 (Err(refused), _) => {
                     let path = refused.path.as_ref();
@@ -187,6 +187,21 @@ impl<'a, V: Visitor> Walk<'a, V> {
         Ok(flow)
     }
 
+    /// A path below the folder as a path of a branch.
+    fn path_of(&self, inside: &Path) -> std::result::Result<FilePath, RefusedPath> {
+        let no_path = |why| RefusedPath { path: None, why };
+        let text = inside.to_str();
+        let text = text.ok_or_else(|| no_path("its name is not UTF-8".to_owned()))?;
+        let path = FilePath::parse(text).map_err(|e| no_path(e.to_string()))?;
+        match check_new("path", path.as_str()) {
+            Err(why) if !self.source.is_of_branch() => Err(RefusedPath {
+                path: Some(path),
+                why: why.to_string(),
+            }),
+            _ => Ok(path),
+        }
+    }
+
     fn lose(&mut self, at: &Path, path: &FilePath, error: &io::Error) -> Flow {
         let why = error.to_string();
         self.visitor
@@ -213,19 +228,4 @@ struct RefusedPath {
     /// The path, where a branch may have it from before it was refused.
     path: Option<FilePath>,
     why: String,
-}
-
-/// A path below the folder as a path of a branch.
-fn path_of(inside: &Path) -> std::result::Result<FilePath, RefusedPath> {
-    let no_path = |why| RefusedPath { path: None, why };
-    let text = inside.to_str();
-    let text = text.ok_or_else(|| no_path("its name is not UTF-8".to_owned()))?;
-    let path = FilePath::parse(text).map_err(|e| no_path(e.to_string()))?;
-    match check_new("path", path.as_str()) {
-        Ok(()) => Ok(path),
-        Err(why) => Err(RefusedPath {
-            path: Some(path),
-            why: why.to_string(),
-        }),
-    }
 }

@@ -56,7 +56,8 @@ fn adopt(dir: &Path, own: &mut Own, tree: &BTreeMap<String, TreeFile>) -> Pulled
     let folders = own.folders.iter().filter_map(|folder| folder.to_str());
     let is_told =
         |folder: &str, told: &[&str]| told.iter().any(|path| Path::new(path).starts_with(folder));
-    for folder in folders.filter(|folder| tree.contains_key(*folder)) {
+    let is_file = |path: &str| tree.contains_key(path);
+    for folder in folders.filter(|folder| is_file(folder) || folders_of(folder).any(is_file)) {
         if !is_told(folder, &in_the_way) {
             in_the_way.push(folder);
         }

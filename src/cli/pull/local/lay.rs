@@ -166,7 +166,7 @@ pub(in crate::cli::pull) fn digest(
     stop: &Stop,
 ) -> Pulled<BranchDigest> {
     let failed = |what: String| Fault::lasting(format!("reading {}: {what}", visible_path(next)));
-    let folder = ImportFolder::open(next, None).map_err(|e| failed(e.to_string()))?;
+    let folder = ImportFolder::of_branch(next).map_err(|e| failed(e.to_string()))?;
     let limit = FileLimit {
         bytes_max,
         hint: " (--bytes-max)",

@@ -192,10 +192,10 @@ impl Client {
             ureq::Error::HostNotFound => Fault::passing(format!("there is no host {host}")),
             ureq::Error::Timeout(_) => Fault::passing(format!("{host} does not answer in time")),
             ureq::Error::Io(error) => match error.get_ref().and_then(|e| e.downcast_ref()) {
-                Some(wrong) => self.untrusted(wrong),
+                Some(wrong) => self.of_tls(wrong),
                 None => Fault::passing(format!("talking to {host}: {error}")),
             },
-            ureq::Error::Rustls(wrong) => self.untrusted(&wrong),
+            ureq::Error::Rustls(wrong) => self.of_tls(&wrong),
             ureq::Error::ConnectProxyFailed(why) => Fault::passing(format!(
                 "the proxy does not let us to {host}: {}",
                 shown(&why)
@@ -204,7 +204,15 @@ impl Client {
         }
     }
 
-    fn untrusted(&self, wrong: &rustls::Error) -> Fault {
+    fn of_tls(&self, wrong: &rustls::Error) -> Fault {
+        use rustls::Error::{InvalidCertificate, InvalidMessage, PeerIncompatible};
+        if !matches!(
+            wrong,
+            InvalidCertificate(_) | InvalidMessage(_) | PeerIncompatible(_)
+        ) {
+            // As of a service that has as many connections as it takes: it has no other way to say so.
+            return Fault::passing(format!("talking to {}: {wrong}", self.host()));
+        }
         self.is_untrusted.store(true, Ordering::Relaxed);
         Fault::lasting(format!(
             "{} is not trusted: its certificate {}",
