@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
@@ -13,7 +14,7 @@ use siteconf::repo::{
     Snapshot,
 };
 use siteconf::store::memory::MemoryStore;
-use siteconf::store::{Batch, Expect, Scan};
+use siteconf::store::{Batch, Expect, Scan, Store};
 
 use crate::fixture::{Scene, branch, files_of, version};
 
@@ -61,7 +62,7 @@ impl Old {
             })
             .unwrap()
             .unwrap();
-        Ok(moving.finish(state, &author(0))?.snapshots)
+        Ok(moving.finish(&state, &author(0))?.snapshots)
     }
 }
 
@@ -130,6 +131,42 @@ fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
 }
 
 #[test]
+fn what_is_passed_over_is_kept_until_it_is_laid_or_the_move_is_refused() {
+    for pruned in [false, true] {
+        let old = Old(tempfile::tempdir().unwrap());
+        let store = Arc::new(MemoryStore::default());
+        let scene = Scene::over(Arc::clone(&store) as Arc<dyn Store>);
+        let name = branch("old");
+        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        old.add(&mut moving, 1, 1);
+        old.finish(moving, 2).unwrap();
+        let head = scene.project.branch(&name).unwrap().head();
+        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        old.add(&mut moving, 2, 2);
+        old.add(&mut moving, 3, 3);
+        // With what the head had when the move began: a snapshot by now.
+        let folder = old.folder(4);
+        let read = moving.read(&folder, FileLimit::NONE, Some(&head), |_| {
+            ControlFlow::Continue(())
+        });
+        let (state, _) = read.unwrap().unwrap();
+        if pruned {
+            let mut batch = Batch::default();
+            batch.delete(key::snapshot(head.branch_number(), 2), Expect::Anything);
+            store.commit(batch).unwrap();
+        }
+        let outcome = moving.finish(&state, &author(0)).map(|laid| laid.snapshots);
+        let refused = outcome.map_err(|error| error.to_string());
+        if pruned {
+            let told = "what was passed over was pruned or deleted in the branch meanwhile: run the same again";
+            assert_eq!(refused, Err(told.to_owned()));
+        } else {
+            assert_eq!(refused, Ok(2));
+        }
+    }
+}
+
+#[test]
 fn a_save_that_was_brought_is_counted_by_what_differs() {
     let old = tempfile::tempdir().unwrap();
     let scene = Scene::on(MemoryStore::default());
@@ -164,7 +201,7 @@ fn a_save_that_was_brought_is_counted_by_what_differs() {
         })
         .unwrap();
     let head = state(&mut moving, "2");
-    moving.finish(head, &author(2)).unwrap();
+    moving.finish(&head, &author(2)).unwrap();
     let branch = scene.project.branch(&name).unwrap();
     let changes = branch.changes(None, None).unwrap();
     let counts = changes[0].counts().unwrap().unwrap();

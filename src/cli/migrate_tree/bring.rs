@@ -219,7 +219,7 @@ impl Migration<'_> {
             self.report.leave_out(&branch.place, SAVED_MEANWHILE);
             return Ok(None);
         }
-        Ok(Some(moving.finish(state, &head_author)?.changed))
+        Ok(Some(moving.finish(&state, &head_author)?.changed))
     }
 
     /// What of a branch is known here, before anything comes: its snapshots, and the state that it is in.

@@ -98,7 +98,8 @@ impl BranchMove<'_> {
             empty
         };
         let (id, manifest) = PreparedImport::new(nodes, base, None, read.content())?.result();
-        Ok(Some((OldState { id, manifest }, read)))
+        let base = kept.cloned();
+        Ok(Some((OldState { id, manifest, base }, read)))
     }
 
     /// Adds the next old snapshot.
@@ -113,7 +114,7 @@ impl BranchMove<'_> {
             && self.waiting.len() >= self.per_commit
         {
             let head = last.replaced.clone();
-            self.lay(snapshot.state, &head)?;
+            self.lay(&snapshot.state, &head)?;
         }
         self.waiting.push(snapshot);
         Ok(())
@@ -127,7 +128,7 @@ impl BranchMove<'_> {
     /// # Errors
     /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
     /// those that it has. What was laid by then stays, and can be gone on from.
-    pub fn finish(&mut self, state: OldState, head: &Author) -> Result<Laid> {
+    pub fn finish(&mut self, state: &OldState, head: &Author) -> Result<Laid> {
         let changed = self.lay(state, head)?;
         Ok(Laid {
             snapshots: self.laid,
@@ -145,10 +146,10 @@ impl BranchMove<'_> {
     }
 
     /// Lays what waits and a head; false if all of it was there.
-    fn lay(&mut self, state: OldState, head: &Author) -> Result<bool> {
+    fn lay(&mut self, state: &OldState, head: &Author) -> Result<bool> {
         let projects = &self.writer.projects;
         let store = projects.store().as_ref();
-        let snapshots = self.told(&state)?;
+        let snapshots = self.told(state)?;
         let name_key = key::branch_name(self.writer.number(), self.name.as_str());
         let changed = store.commit_prepared(|batch| -> Result<bool> {
             let known = store.value::<u64>(&name_key)?;
@@ -159,7 +160,7 @@ impl BranchMove<'_> {
             let steps = Steps {
                 name: &self.name,
                 snapshots: &snapshots,
-                state: &state,
+                state,
                 head,
             };
             let (number, expect, record, action) = if let Some(branch) = found {
@@ -185,7 +186,9 @@ impl BranchMove<'_> {
                 .required
                 .extend(states.into_iter().map(ObjectId::from));
             batch.pins.extend(self.pin.name());
-            batch.write(key::branch(self.writer.number(), number), expect, &record);
+            let branch_key = key::branch(self.writer.number(), number);
+            self.require_bases(state, &branch_key, batch)?;
+            batch.write(branch_key, expect, &record);
             let told = AuditRecord {
                 branch: Some((number, self.name.to_string())),
                 count: u64::try_from(snapshots.len()).ok(),
@@ -199,6 +202,25 @@ impl BranchMove<'_> {
         self.laid += u64::try_from(snapshots.len()).unwrap_or(0);
         self.waiting.clear();
         Ok(changed)
+    }
+
+    /// Has a batch, which writes the branch, committed only while the states are kept that have parts in common with
+    /// what waits and this one.
+    fn require_bases(&self, state: &OldState, branch_key: &str, batch: &mut Batch) -> Result<()> {
+        let waiting = self.waiting.iter().map(|old| &old.state);
+        let states = waiting.chain([state]);
+        for base in states.filter_map(|state| state.base.as_ref()) {
+            let kept = base.kept_by()?.ok_or_else(|| {
+                Error::invalid(
+                    "what was passed over was pruned or deleted in the branch meanwhile: run the same again",
+                )
+            })?;
+            // By the branch itself: it is written, and so compared.
+            if kept.0 != branch_key {
+                batch.expect(kept);
+            }
+        }
+        Ok(())
     }
 
     /// The records of what waits, all but how the first of their states was reached.

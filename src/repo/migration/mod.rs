@@ -21,13 +21,17 @@ use crate::object::manifest::Manifest;
 use crate::object::record::BranchRecord;
 use crate::object::record::Operation;
 use crate::repo::Message;
+use crate::repo::Revision;
 
 /// A state of a branch that was read from a folder, see [`BranchMove::read`]. All it needs is in the
-/// store, and is kept there as long as the [`BranchMove`] lives.
-#[derive(Clone, Copy, Debug)]
+/// store, and is kept there as long as the [`BranchMove`] lives, and the state with which it has parts in common is
+/// kept.
+#[derive(Clone, Debug)]
 pub struct OldState {
     id: ManifestId,
     manifest: Manifest,
+    /// The state that has the parts which were not read.
+    base: Option<Revision>,
 }
 
 /// When something came to be, and by whom.
