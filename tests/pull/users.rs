@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use rustix::fs::{XattrFlags, lgetxattr, lsetxattr};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::daemon::copy_program;
@@ -159,4 +161,76 @@ fn files_take_the_group_of_the_folder_and_keep_their_mode() {
     assert_eq!(shown("a"), (0o700, group_of_a));
     assert_eq!(shown("bin"), (0o644, group));
     assert_eq!(shown("s/c"), (0o750, group));
+}
+
+const ACCESS: &str = "system.posix_acl_access";
+const DEFAULT: &str = "system.posix_acl_default";
+
+/// Of a file or folder that another user may read, and the group not, which a mode does not tell.
+fn acl(path: &Path) -> Vec<u8> {
+    let enter = u16::from(path.is_dir());
+    list([6 | enter, 4 | enter, 0, 4 | enter, 0])
+}
+
+/// With the rights of its user, of another user, of the group, of both of these at most, and of others.
+fn list(rights: [u16; 5]) -> Vec<u8> {
+    let (tags, nobody_else) = ([1_u16, 2, 4, 16, 32], u32::MAX);
+    let mut acl = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights) in tags.into_iter().zip(rights) {
+        acl.extend(tag.to_le_bytes());
+        acl.extend(rights.to_le_bytes());
+        let id = if tag == 2 { 1234 } else { nobody_else };
+        acl.extend(id.to_le_bytes());
+    }
+    acl
+}
+
+fn acl_of(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut buffer = vec![0; 1000];
+    let length = lgetxattr(path, name, &mut buffer[..]).ok()?;
+    Some(buffer[..length].to_vec())
+}
+
+#[test]
+fn access_control_lists_stay() {
+    let mut scene = Scene::new();
+    let dir = scene.dir();
+    let first = files(&[("a", "1"), ("b", "1"), ("s/c", "1"), ("kept", "1")]);
+    scene.save(&first);
+    scene.pulled(&[], &first);
+    let given = lsetxattr(&dir, ACCESS, &acl(&dir), XattrFlags::empty());
+    if let Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM) = given {
+        leave_out("access control lists, which the file system does not take");
+        return;
+    }
+    let give = |name: &str, kind: &str| {
+        let path = dir.join(name);
+        lsetxattr(&path, kind, &acl(&path), XattrFlags::empty()).unwrap();
+    };
+    for name in ["", "a", "s", "s/c", "kept"] {
+        give(name, ACCESS);
+    }
+    give("s", DEFAULT);
+    let second = files(&[
+        ("a", "2"),
+        ("b", "2"),
+        ("s/c", "2"),
+        ("s/d", "3"),
+        ("s/e", "3"),
+        ("kept", "1"),
+    ]);
+    scene.save(&second);
+    scene.pulled(&[], &second);
+    for name in ["", "a", "s", "s/c", "kept"] {
+        let path = dir.join(name);
+        assert_eq!(acl_of(&path, ACCESS), Some(acl(&path)), "{name}");
+    }
+    let s = dir.join("s");
+    assert_eq!(acl_of(&s, DEFAULT), Some(acl(&s)));
+    // What is new there has it of the folder, and nothing of the umask.
+    for name in ["s/d", "s/e"] {
+        let made = Some(list([6, 5, 0, 4, 0]));
+        assert_eq!(acl_of(&dir.join(name), ACCESS), made, "{name}");
+    }
+    assert_eq!(acl_of(&dir.join("b"), ACCESS), None);
 }

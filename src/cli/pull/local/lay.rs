@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 
+use super::acl::Acls;
 use super::own::{self, Own};
 use super::state::{Brought, Mark};
 use crate::cli::output::{visible, visible_path};
@@ -51,7 +52,12 @@ impl Laying<'_> {
                 self.give_rights(path, file, &copied)?
             } else {
                 let from = self.fetched.join(file.id.to_string());
-                let taken = take(&from, &target, file)?;
+                let taken = if hands_on(&target)? {
+                    let from = File::open(&from).map_err(Fault::of_file("reading", &from))?;
+                    copy(from, &target, file)?
+                } else {
+                    take(&from, &target, file)?
+                };
                 self.give_rights(path, file, &taken)?
             };
             bytes = bytes.saturating_add(found.len());
@@ -103,13 +109,19 @@ impl Laying<'_> {
         Ok(())
     }
 
-    /// Gives a file the mode, the group and the owner of the one that it replaces, with the bit to execute of
+    /// Gives a file the rights, the group and the owner of the one that it replaces, with the bit to execute of
     /// the branch; a new one has the group of its folder, where that one hands it on.
     fn give_rights(&self, path: &str, file: &TreeFile, found: &Metadata) -> Pulled<Metadata> {
         let target = self.next.join(path);
         let replaced = fs::symlink_metadata(self.dir.join(path)).ok();
         let replaced = replaced.filter(|like| like.is_file() && self.brought.contains_key(path));
         let (uid, gid, mode) = if let Some(like) = replaced {
+            match Acls::at(&self.dir.join(path)) {
+                // It is removed just now: then it is no pattern any more.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                acls => acls.and_then(|acls| acls.give(&File::open(&target)?)),
+            }
+            .map_err(Fault::of_file("writing", &target))?;
             // Who pulls reads it again.
             (like.uid(), like.gid(), like.mode() & 0o777 | 0o400)
         } else {
@@ -123,8 +135,9 @@ impl Laying<'_> {
             (found.uid(), gid, found.mode() & 0o7777)
         };
         let mode = executable(mode, file.is_executable);
+        let found = metadata(&target)?;
         if (uid, gid, mode) == (found.uid(), found.gid(), found.mode() & 0o7777) {
-            return metadata(&target);
+            return Ok(found);
         }
         if (uid, gid) != (found.uid(), found.gid()) {
             // Only the superuser may give it away, others only to a group of theirs.
@@ -192,6 +205,13 @@ fn changed_meanwhile(path: &Path) -> Fault {
         "{} was changed while the next state was laid out",
         visible_path(path)
     ))
+}
+
+/// True if a file has a list of rights where it is made, by its folder, as none has that is linked in.
+fn hands_on(target: &Path) -> Pulled<bool> {
+    let folder = target.parent().unwrap_or(target);
+    let acls = Acls::at(folder).map_err(Fault::of_file("reading", folder))?;
+    Ok(acls.are_handed_on())
 }
 
 /// Links a file in that has come, or copies it where it is wanted once more. It stays where it came to, so

@@ -1,5 +1,6 @@
 //! The folder: what it holds, what is to take its place, and the step in which that happens.
 
+mod acl;
 pub(super) mod adopt;
 mod exchange;
 pub(super) mod folder;

@@ -18,6 +18,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use walkdir::WalkDir;
 
+use super::acl::Acls;
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
 
@@ -242,8 +243,8 @@ pub(super) fn open_parent_like(dir: &Path, like: &Path, path: &Path) -> io::Resu
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 mkdirat(&folder, name, Mode::RWXU)?;
                 let made = open_folder(&folder, name)?;
-                let like = like.metadata()?;
-                make_alike(&made, &like, like.mode())?;
+                let (acls, like) = (Acls::of(&like)?, like.metadata()?);
+                make_alike(&made, &like, &acls, like.mode())?;
                 made
             }
             opened => opened?,
@@ -257,16 +258,17 @@ fn open_folder(at: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(openat(at, name, flags, Mode::empty())?.into())
 }
 
-/// Makes a folder with the mode and the owner of another, if there is that one; its user may write into it
+/// Makes a folder with the rights and the owner of another, if there is that one; its user may write into it
 /// until [`give_modes`].
 pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
     let made = || -> io::Result<()> {
-        let like = fs::symlink_metadata(like).ok().filter(Metadata::is_dir);
-        let Some(like) = like else {
+        let found = fs::symlink_metadata(like).ok().filter(Metadata::is_dir);
+        let Some(found) = found else {
             return fs::create_dir(path);
         };
         DirBuilder::new().mode(0o700).create(path)?;
-        make_alike(&File::open(path)?, &like, like.mode() | WRITABLE)
+        let (made, acls) = (File::open(path)?, Acls::at(like)?);
+        make_alike(&made, &found, &acls, found.mode() | WRITABLE)
     };
     made().map_err(Fault::of_file("making", path))
 }
@@ -291,12 +293,13 @@ pub(in crate::cli::pull) fn give_modes(dir: &Path, next: &Path) -> Pulled<()> {
     Ok(())
 }
 
-/// Gives a folder the owner of another, and a mode.
-fn make_alike(folder: &File, like: &Metadata, mode: u32) -> io::Result<()> {
+/// Gives a folder the owner of another and its lists, and a mode.
+fn make_alike(folder: &File, like: &Metadata, acls: &Acls, mode: u32) -> io::Result<()> {
     let found = folder.metadata()?;
     if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
         // Only the superuser may give it away; else it stays with who pulls.
         let _given = std::os::unix::fs::fchown(folder, Some(like.uid()), Some(like.gid()));
     }
+    acls.give(folder)?;
     folder.set_permissions(fs::Permissions::from_mode(mode & 0o7777))
 }
