@@ -190,8 +190,8 @@ fn change_of(kept: &Versioned<Token>, token: &Token) -> Batch {
 fn is_behind(token: &Token, now: Timestamp) -> bool {
     let behind_s = LAST_USED_BEHIND_S_MAX - token.number % LAST_USED_SPREAD_S;
     // A use in a time to come was noted by a clock that was wrong.
-    let is_behind = |at: Timestamp| at.plus_s(behind_s) <= now || at > now;
-    token.last_used_at.is_none_or(is_behind)
+    let is_now = |at: Timestamp| at <= now && now < at.plus_s(behind_s);
+    !token.last_used_at.is_some_and(is_now)
 }
 
 /// True for 1 to 255 visible ASCII bytes (contract section 6).

@@ -20,8 +20,7 @@ use crate::object::manifest::Manifest;
 #[cfg(doc)]
 use crate::object::record::BranchRecord;
 use crate::object::record::Operation;
-use crate::repo::Message;
-use crate::repo::Revision;
+use crate::repo::{Message, Revision};
 
 /// A state of a branch that was read from a folder, see [`BranchMove::read`]. All it needs is in the
 /// store, and is kept there as long as the [`BranchMove`] lives, and the state with which it has parts in common is
