@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -59,10 +59,18 @@ pub(crate) struct Asked {
 
 type Reply = dyn Fn(&Asked) -> Answer + Send + Sync;
 
+/// How many connections it has, and had.
+#[derive(Debug, Default)]
+struct Connections {
+    open: AtomicUsize,
+    all: AtomicUsize,
+}
+
 /// A server that runs until it is dropped.
 pub(crate) struct Fake {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
+    connections: Arc<Connections>,
     ended: Arc<AtomicBool>,
 }
 
@@ -74,20 +82,29 @@ impl Fake {
             Arc::<Mutex<Vec<_>>>::default(),
             Arc::<AtomicBool>::default(),
         );
+        let connections = Arc::<Connections>::default();
         let reply: Arc<Reply> = Arc::new(reply);
         let (list, end) = (Arc::clone(&asked), Arc::clone(&ended));
+        let counted = Arc::clone(&connections);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if end.load(Ordering::Relaxed) {
                     return;
                 }
                 let (reply, list) = (Arc::clone(&reply), Arc::clone(&list));
-                thread::spawn(move || drop(serve(&stream.unwrap(), &*reply, &list)));
+                let counted = Arc::clone(&counted);
+                counted.open.fetch_add(1, Ordering::Relaxed);
+                counted.all.fetch_add(1, Ordering::Relaxed);
+                thread::spawn(move || {
+                    drop(serve(&stream.unwrap(), &*reply, &list));
+                    counted.open.fetch_sub(1, Ordering::Relaxed);
+                });
             }
         });
         Self {
             address,
             asked,
+            connections,
             ended,
         }
     }
@@ -95,6 +112,16 @@ impl Fake {
     /// Its address.
     pub(crate) fn base(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// How many connections it has.
+    pub(crate) fn open(&self) -> usize {
+        self.connections.open.load(Ordering::Relaxed)
+    }
+
+    /// How many it had until now.
+    pub(crate) fn connected(&self) -> usize {
+        self.connections.all.load(Ordering::Relaxed)
     }
 
     /// What it was asked for since the last time.

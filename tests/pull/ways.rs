@@ -5,14 +5,16 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Output};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::daemon::serve;
-use crate::fake::{Answer, Fake, branch};
+use crate::fake::{Answer, Fake, branch, git_id};
 use crate::running::Running;
 use crate::scene::{Scene, files, read, refusal, said};
 
@@ -348,4 +350,52 @@ fn a_file_that_is_not_there_is_named() {
             "siteconf: \"of-c\" is in the tree and does not come: {host} does not have it: 404 File Not Found\n"
         )
     );
+}
+
+/// A branch of so many files, each of its own bytes.
+fn of_files(count: u32, before_a_file: impl Fn() + Send + Sync + 'static) -> Fake {
+    Fake::new(move |asked| {
+        if asked.target.contains("/tree?") {
+            let files = (0..count).map(|number| {
+                let id = git_id(number.to_string().as_bytes());
+                json!({"id": id, "name": "x", "type": "blob", "path": format!("{number}"), "mode": "100644"})
+            });
+            return Answer::json(&files.collect());
+        }
+        let of_file = asked.target.split_once("/files/");
+        if let Some((number, _)) = of_file.and_then(|(_, rest)| rest.split_once("/raw?")) {
+            before_a_file();
+            return Answer::bytes(number.as_bytes());
+        }
+        branch(asked, 'c')
+    })
+}
+
+/// A service has so many connections for all who watch, and after a save all of them fetch at once.
+#[test]
+fn what_comes_soon_comes_over_few_connections_and_those_of_a_long_fetch_are_given_back() {
+    let scene = Scene::new();
+    let fake = of_files(64, || {});
+    let pull = scene.command(&fake.base(), &["--parallel", "64"]).output();
+    assert!(pull.unwrap().status.success());
+    assert_eq!(read(&scene.dir()).len(), 64);
+    assert!(fake.connected() < 32, "{}", fake.connected());
+
+    // Goes on once eight wait for their files.
+    let all = Barrier::new(8);
+    let fake = of_files(8, move || {
+        all.wait();
+    });
+    let dir = scene.at("another");
+    let mut watch =
+        Running::start(scene.command_in(&dir, &fake.base(), &["--watch", "--interval", "1"]));
+    assert!(watch.line().starts_with("main is at cccccccc: 8 added"));
+    assert!(fake.connected() >= 8);
+    let began = Instant::now();
+    while fake.open() > 1 {
+        assert!(began.elapsed() < Duration::from_secs(10), "{}", fake.open());
+        thread::yield_now();
+    }
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end().0, Some(0));
 }

@@ -50,7 +50,7 @@ pub(in crate::cli) struct Pull {
     /// What came of it as JSON; with --watch a line for each change
     #[arg(long)]
     pub(super) json: bool,
-    /// Files that are fetched at once
+    /// Files that are fetched at once where they take long, each over a connection
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), default_value = "8")]
     pub(super) parallel: u16,
     /// Most bytes that all files may have together

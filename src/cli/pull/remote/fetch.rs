@@ -6,8 +6,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ureq::Body;
 use ureq::http::{Response, StatusCode};
@@ -25,6 +26,10 @@ use crate::repo::Chunks;
 /// when it breaks off.
 const IN_MEMORY_BYTES_MAX: u64 = 1 << 20;
 
+/// How long the files of a fetch come over as many connections as it has, before it takes one more. After a save all who
+/// watch the branch fetch at once, most of them a few small files: these come over the connection that is there.
+const ONE_MORE_AFTER: Duration = Duration::from_millis(50);
+
 /// What is fetched, and from where.
 pub(in crate::cli::pull) struct Fetch<'a> {
     pub(in crate::cli::pull) client: &'a Client,
@@ -38,7 +43,7 @@ pub(in crate::cli::pull) struct Fetch<'a> {
     pub(in crate::cli::pull) bytes_max: u64,
     /// Bytes for which there is room.
     pub(in crate::cli::pull) room: u64,
-    /// How many are fetched at once.
+    /// How many are fetched at once, each over a connection, once it takes long.
     pub(in crate::cli::pull) parallel: u16,
 }
 
@@ -63,35 +68,54 @@ impl Fetch<'_> {
             there: AtomicU64::new(held),
             came: AtomicU64::new(0),
         };
-        let (sender, receiver) = mpsc::sync_channel(wanted.len().min(1024));
         let threads = usize::from(self.parallel).min(wanted.len());
         let (fetch, list) = (&self, &wanted);
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                let (sender, next, ended, bytes) = (sender.clone(), &next, &ended, &bytes);
-                scope.spawn(move || {
-                    while !ended.load(Ordering::Relaxed)
-                        && let Some((id, path)) = list.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        let done = fetch.file(*id, path, bytes);
-                        ended.fetch_or(done.is_err(), Ordering::Relaxed);
-                        if sender.send(done).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            let mut failed = None;
-            for (count, done) in receiver.iter().enumerate() {
-                match done {
-                    Ok(()) => step(count + 1),
-                    // What one fault brings about in others says less.
-                    Err(fault) => drop(failed.get_or_insert(fault)),
+        let work = |sender: SyncSender<Pulled<()>>| {
+            while !ended.load(Ordering::Relaxed)
+                && let Some((id, path)) = list.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                let done = fetch.file(*id, path, &bytes);
+                ended.fetch_or(done.is_err(), Ordering::Relaxed);
+                if sender.send(done).is_err() {
+                    return;
                 }
             }
-            failed.map_or(Ok(()), Err)
-        })?;
+        };
+        let mut begun = 0;
+        let fetched: Pulled<()> = thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(list.len().min(1024));
+            let mut sender = (threads > 0).then_some(sender);
+            let mut one_more_at = Instant::now();
+            let mut count = 0;
+            loop {
+                let now = Instant::now();
+                if next.load(Ordering::Relaxed) >= list.len() {
+                    sender = None;
+                } else if let Some(more) = sender.take_if(|_| one_more_at <= now) {
+                    begun += 1;
+                    one_more_at = now + ONE_MORE_AFTER;
+                    sender = (begun < threads).then(|| more.clone());
+                    scope.spawn(|| work(more));
+                }
+                match receiver.recv_timeout(ONE_MORE_AFTER) {
+                    Ok(done) => {
+                        // What one fault brings about in others says less.
+                        done?;
+                        count += 1;
+                        step(count);
+                        if count == list.len() {
+                            return Ok(());
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+            }
+        });
+        if begun > 1 {
+            self.client.close_connections();
+        }
+        fetched?;
         Ok(bytes.came.into_inner())
     }
 
