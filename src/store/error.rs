@@ -103,9 +103,11 @@ pub enum StoreError {
     /// Between the beginning of an upload and its commit went more than a day.
     #[error("the upload took longer than a day, and what it brought is gone; send it again")]
     Expired,
-    /// What was put ahead of a commit was kept no longer: a collection has begun when its pin was over.
+    /// What was put ahead of a commit was kept no longer: a collection has begun when its pin was over, or another server
+    /// has taken the place of the one that had it. Nothing was changed.
     #[error(
-        "the database could not be reached for so long that what was read in was no longer kept; begin again"
+        "the database could not be reached for so long that what was read in was no longer kept, or another server has \
+         taken its place; begin again"
     )]
     Unpinned,
     /// The store has no place for a file of this size.

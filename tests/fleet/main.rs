@@ -22,8 +22,14 @@ mod dump;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+#[path = "../store/fixture.rs"]
+#[allow(dead_code, reason = "the tests of the engine use the rest")]
+mod fixture;
+#[cfg(test)]
 #[path = "../support/free_address.rs"]
 mod free_address;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod hot_branch;
 #[cfg(test)]

@@ -231,6 +231,11 @@ impl Cluster {
         self.ask("postgres", "SELECT pg_promote()");
     }
 
+    /// Kills the one whose place was taken, and went on.
+    pub(crate) fn kill_replaced(&mut self) {
+        self.replaced.take().expect("it was replaced").kill();
+    }
+
     /// Kills the primary and has the standby take its place. What the primary had is removed.
     pub(crate) fn fail_over(&mut self) {
         self.primary.kill();

@@ -7,7 +7,9 @@ use bytes::Bytes;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::collection::pin;
 use super::row::{id_of, signed, unsigned};
+use super::server::Timeline;
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, GROUP_BYTES_MAX, INLINE_BYTES_MAX};
 use crate::store::{Batch, Expect, NewObject, Observe, Result, StoreError, Version};
 
@@ -121,17 +123,17 @@ struct Writes<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    /// The parameters for these batches.
-    pub(super) fn new(jobs: &'a [Job]) -> Self {
+    /// The parameters for these batches, at a server that writes this history.
+    pub(super) fn new(jobs: &'a [Job], timeline: Timeline) -> Self {
         let mut arrays = Self::default();
         for job in jobs {
             arrays.batches += 1;
-            arrays.add(&job.batch);
+            arrays.add(&job.batch, timeline);
         }
         arrays
     }
 
-    fn add(&mut self, batch: &'a Batch) {
+    fn add(&mut self, batch: &'a Batch, timeline: Timeline) {
         let number = self.batches;
         for new in &batch.objects {
             let objects = &mut self.objects;
@@ -152,7 +154,9 @@ impl<'a> Arrays<'a> {
         }
         for name in &batch.pins {
             self.pins.batches.push(number);
-            self.pins.names.push(name);
+            // No pin has the empty name: one of another history is gone, with what it kept.
+            let is_kept = pin::is_of(name, timeline);
+            self.pins.names.push(if is_kept { name } else { &[] });
         }
         for (key, expect) in batch.expectations() {
             let version = match expect {

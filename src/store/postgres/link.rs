@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use super::failure::{Meaning, failure, meaning_of, unfit};
-use super::server::{Connection, Primary, SETTINGS, Server, Started};
+use super::server::{Connection, Primary, SETTINGS, Server, Started, Timeline};
 use crate::base::threads::lock;
 use crate::store::{Result, StoreError};
 
@@ -42,6 +42,8 @@ pub(super) struct Link {
     answer_wait_max: Duration,
     /// False where nobody waits for what is asked: that it cannot be is no sign for others.
     is_awaited: bool,
+    /// Where what is asked makes sense in one history alone: the one that the first connection led to.
+    history: Option<OnceLock<Timeline>>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
 }
 
@@ -51,6 +53,8 @@ pub(super) struct Session {
     client: Client,
     /// The server at its other end.
     pub(super) started: Started,
+    /// What that server writes.
+    pub(super) timeline: Timeline,
     statements: Mutex<HashMap<&'static str, Statement>>,
     is_doubtful: Arc<AtomicBool>,
     /// When the last answer came.
@@ -65,6 +69,7 @@ impl Link {
             settings: settings.into(),
             answer_wait_max: ANSWER_WAIT_MAX,
             is_awaited: true,
+            history: None,
             session: tokio::sync::Mutex::default(),
         }
     }
@@ -73,6 +78,15 @@ impl Link {
     pub(super) fn awaited_by_nobody(self) -> Self {
         Self {
             is_awaited: false,
+            ..self
+        }
+    }
+
+    /// The same, for what goes by what it has done before: from a server whose history is another than that of the first
+    /// one it has [`StoreError::Unfit`].
+    pub(super) fn of_one_history(self) -> Self {
+        Self {
+            history: Some(OnceLock::new()),
             ..self
         }
     }
@@ -267,11 +281,18 @@ impl Link {
             }
             _ => failure(&error),
         })?;
-        let started = self.server.require(&client).await?;
+        let (started, timeline) = self.server.require(&client).await?;
         self.server.reports().note_reached();
+        let first = self.history.as_ref().map(|it| it.get_or_init(|| timeline));
+        if first.is_some_and(|first| *first != timeline) {
+            return Err(unfit(
+                "another server has taken its place since this began; begin again",
+            ));
+        }
         Ok(Session {
             client,
             started,
+            timeline,
             statements: Mutex::default(),
             is_doubtful,
             heard: Mutex::new(Instant::now()),

@@ -117,7 +117,8 @@ impl Collectable for PostgresStore {
         if self.writer.is_none() {
             return Err(StoreError::ReadOnly);
         }
-        let link = Arc::new(Link::new(&self.server, SETTINGS));
+        // A server that has taken the place of this one may lack the epoch, and what others have touched since.
+        let link = Arc::new(Link::new(&self.server, SETTINGS).of_one_history());
         let locking = Arc::clone(&link);
         let holds = self.over(async move {
             let session = locking

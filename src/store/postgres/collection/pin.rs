@@ -1,4 +1,7 @@
 //! Pins: rows that are renewed while they are held, and keep what was put since.
+//!
+//! What is put ahead of a commit leaves no change, by which a database is found to lack what it had. So the name of a pin
+//! begins with the history in which it was taken, and the commit that names it is refused in any other one.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -6,11 +9,11 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::SETTINGS;
-use crate::store::postgres::link::Link;
-use crate::store::postgres::server::Server;
+use crate::store::postgres::link::{CONNECTION_WAIT_MAX, Link};
+use crate::store::postgres::server::{Server, Timeline};
 use crate::store::remote::wait_on;
 use crate::store::{Pin, PinName, Result};
 
@@ -35,11 +38,13 @@ pub(in crate::store::postgres) struct TablePin {
 impl TablePin {
     /// Takes a pin.
     pub(in crate::store::postgres) fn take(runtime: &Handle, server: &Arc<Server>) -> Result<Self> {
-        let name: PinName = rand::random();
         let link = Arc::new(Link::new(server, SETTINGS));
         let taking = Arc::clone(&link);
-        wait_on(runtime, async move {
-            taking.read(TAKE, &[&name.as_slice(), &STANDS_S]).await
+        let name = wait_on(runtime, async move {
+            let session = taking.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
+            let name = name_in(session.timeline);
+            taking.read(TAKE, &[&name.as_slice(), &STANDS_S]).await?;
+            Ok(name)
         })?;
         let renewal = runtime.spawn(renew(Arc::clone(&link), name));
         Ok(Self {
@@ -72,8 +77,20 @@ impl Drop for TablePin {
     }
 }
 
+/// A new name for a pin of this history.
+fn name_in(timeline: Timeline) -> PinName {
+    let mut name: PinName = rand::random();
+    name[..size_of::<u32>()].copy_from_slice(&timeline.0.to_be_bytes());
+    name
+}
+
+/// True of the name of a pin that was taken in this history.
+pub(in crate::store::postgres) fn is_of(name: &PinName, timeline: Timeline) -> bool {
+    name.starts_with(&timeline.0.to_be_bytes())
+}
+
 async fn renew(link: Arc<Link>, name: PinName) {
-    let first = tokio::time::Instant::now() + RENEWED_EVERY;
+    let first = Instant::now() + RENEWED_EVERY;
     let mut ticks = interval_at(first, RENEWED_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -4,6 +4,7 @@ mod fitness;
 mod hosts;
 mod primary;
 mod reports;
+mod timeline;
 
 use std::error::Error as _;
 use std::io;
@@ -22,6 +23,7 @@ use self::fitness::require_server;
 use self::hosts::Hosts;
 pub(super) use self::primary::{Primary, Started};
 use self::reports::Reports;
+pub(super) use self::timeline::Timeline;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::schema;
 use super::schema::{Expected, StoreFormat, no_store};
@@ -275,14 +277,15 @@ impl Server {
         Ok(())
     }
 
-    /// Looks whether what is connected to keeps what is written, and is the store that it was. Gives which server it is.
+    /// Looks whether what is connected to keeps what is written, and is the store that it was. Gives which server it is,
+    /// and which history it writes.
     ///
     /// # Errors
     /// [`StoreError::Unfit`].
-    pub(super) async fn require(&self, client: &Client) -> Result<Started> {
+    pub(super) async fn require(&self, client: &Client) -> Result<(Started, Timeline)> {
         let started = require_server(client).await?;
         self.require_store(client).await?;
-        Ok(started)
+        Ok((started, Timeline::of(client).await))
     }
 
     async fn require_store(&self, client: &Client) -> Result<()> {

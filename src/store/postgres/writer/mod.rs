@@ -204,7 +204,6 @@ impl Calls {
         &self,
         group: &[Job],
     ) -> std::result::Result<Outcomes, Box<dyn Fn() -> StoreError + Send>> {
-        let arrays = Arrays::new(group);
         let began = Instant::now();
         // When the connection was lost over which it was first sent.
         let mut lost: Option<Instant> = None;
@@ -225,6 +224,7 @@ impl Calls {
                 }
                 Err(_) => return Err(Box::new(|| StoreError::Unavailable)),
             };
+            let arrays = Arrays::new(group, session.timeline);
             let seen = signed(self.changes.last());
             let named: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
                 [&self.writer.as_slice(), &self.serial, &was_sent, &seen];
