@@ -357,7 +357,11 @@ impl Accounts {
             batch.delete(keys::account(number), kept.expect());
             batch.delete(keys::account_name(name), Expect::Anything);
             let sessions = session_records::forget_all(&self.records, number, &mut batch)?;
-            let tokens: Vec<Versioned<Token>> = self.records.under(&keys::tokens(number))?;
+            // Before the tokens are read: one that is made meanwhile moves it.
+            batch.expect(self.records.counter(keys::TOKEN_COUNTER)?);
+            let mut tokens: Vec<Versioned<Token>> = Vec::new();
+            let found = |token| tokens.push(token);
+            self.records.each_version(&keys::tokens(number), found)?;
             for token in &tokens {
                 // One that changes meanwhile has the whole tried again.
                 batch.delete(keys::token(number, token.value.number), token.expect());
@@ -461,7 +465,9 @@ impl Accounts {
     fn kept_by_name(&self, name: &str) -> Result<Versioned<Account>> {
         let number = self.number_of(name)?;
         let kept = number.map(|number| self.kept(number)).transpose()?;
-        kept.flatten().ok_or_else(|| Error::NoSuchAccount {
+        // It may have been renamed between the two looks.
+        let kept = kept.flatten().filter(|kept| kept.value.name == name);
+        kept.ok_or_else(|| Error::NoSuchAccount {
             name: name.to_owned(),
         })
     }

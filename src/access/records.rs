@@ -11,7 +11,7 @@ use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::store::{Batch, Folder, Record, Scan, Store, Versioned, retry};
+use crate::store::{Batch, Expect, Folder, Record, Scan, Store, Versioned, retry};
 
 /// Records that are read at a time.
 const PAGE: usize = 1000;
@@ -80,15 +80,47 @@ impl Records {
     where
         T: DeserializeOwned + Send + Sync + 'static,
     {
+        self.each_version(prefix, |found| look(found.value))
+    }
+
+    /// The same with their versions. They are those of now, where what memory keeps may be as old as a look at what others
+    /// write.
+    ///
+    /// # Limits
+    /// As [`Records::each`].
+    pub(super) fn each_version<T>(
+        &self,
+        prefix: &str,
+        mut look: impl FnMut(Versioned<T>),
+    ) -> Result<()>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
         for page in self.store.pages(Scan {
             limit: PAGE,
             ..Scan::prefix(prefix)
         }) {
             for record in page? {
-                look(record.decode()?.value);
+                look(record.decode()?);
             }
         }
         Ok(())
+    }
+
+    /// How many keys there are under a prefix now.
+    ///
+    /// # Limits
+    /// As [`Records::each`].
+    pub(super) fn count(&self, prefix: &str) -> Result<usize> {
+        let mut count = 0;
+        for page in self.store.pages(Scan {
+            limit: PAGE,
+            keys_only: true,
+            ..Scan::prefix(prefix)
+        }) {
+            count += page?.len();
+        }
+        Ok(count)
     }
 
     /// The first key under a prefix that is `wanted`; no value is read.
@@ -120,6 +152,13 @@ impl Records {
     /// Takes the next number of a counter, as `Store::next_number`.
     pub(super) fn next_number(&self, counter: &str, batch: &mut Batch) -> Result<u64> {
         Ok(self.store.next_number(counter, batch)?)
+    }
+
+    /// What a batch expects that is to be committed only while a counter is as it is now.
+    pub(super) fn counter(&self, counter: &str) -> Result<(String, Expect)> {
+        let last = self.get::<u64>(counter)?;
+        let expect = last.map_or(Expect::Absent, |last| last.expect());
+        Ok((counter.to_owned(), expect))
     }
 
     /// Makes the batch durable and visible.

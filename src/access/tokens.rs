@@ -137,7 +137,8 @@ impl Tokens {
             // is refused.
             token.number = self.records.next_number(keys::TOKEN_COUNTER, &mut batch)?;
             complete(account, token)?;
-            check_count(self.kept_of(account)?.len(), self.limits)?;
+            let count = self.records.count(&keys::tokens(account.number))?;
+            check_count(count, self.limits)?;
             let key = keys::token(account.number, token.number);
             batch.write(key, Expect::Absent, token);
             let of_digest = TokenOfDigest {

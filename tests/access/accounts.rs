@@ -1,9 +1,10 @@
 //! The administration of accounts.
 
+use crate::overtaken::{pair, root};
 use crate::{PASSWORD, World, is_invalid, refusal};
 use siteconf::access::{Accounts, Role, Tokens, Visit};
 use siteconf::base::actor::Actor;
-use siteconf::store::Scan;
+use siteconf::store::{Batch, Expect, Scan};
 
 fn names(accounts: &Accounts) -> Vec<(u64, String)> {
     let all = accounts.list().unwrap();
@@ -156,4 +157,34 @@ fn a_role_that_changes_nothing_is_no_change() {
     assert!(world.accounts.remove_role("eve", &role).unwrap());
     assert!(!world.accounts.remove_role("eve", &role).unwrap());
     assert_eq!(log(), before + 1);
+}
+
+#[test]
+fn a_token_that_is_made_while_its_account_is_removed_goes_with_it() {
+    let (world, store, other) = pair();
+    root(&world);
+    let eve = world.user("eve", &[]);
+    store.next(move || drop(other.make_token(&eve, &["*"]).unwrap()));
+    assert_eq!(world.accounts.remove("eve").unwrap(), 1);
+    for prefix in ["token/", "token-digest/"] {
+        assert!(
+            world.projects.store().is_empty_under(prefix).unwrap(),
+            "{prefix}"
+        );
+    }
+}
+
+/// As one does for who has read it just before the account was renamed.
+#[test]
+fn a_name_that_leads_to_an_account_of_another_name_is_that_of_nobody() {
+    let world = World::new();
+    world.user("eve", &[]);
+    let number = world.accounts.by_name("eve").unwrap().number();
+    let mut batch = Batch::default();
+    batch.write("account-name/adam".to_owned(), Expect::Absent, &number);
+    world.projects.store().commit(batch).unwrap();
+    let told = "there is no user \"adam\"";
+    assert_eq!(refusal(world.accounts.remove("adam")), told);
+    assert_eq!(refusal(world.accounts.rename("adam", "carl")), told);
+    assert!(world.accounts.by_name("eve").is_ok());
 }
