@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::{CountLimits, Error, Missing, Permit, Projects, Result, audit};
 use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::BlobId;
 use crate::base::limits::CHECKED_BYTES_MAX;
@@ -286,6 +287,19 @@ impl Project {
         AuditRecord {
             project: Some((self.number, self.repo_id().to_string())),
             ..AuditRecord::new(self.projects.clock().now(), actor, action)
+        }
+    }
+
+    /// The same, done to the branch of this number and name.
+    pub(super) fn noted_of(
+        &self,
+        actor: &Actor,
+        action: Action,
+        (number, name): (u64, &BranchName),
+    ) -> AuditRecord {
+        AuditRecord {
+            branch: Some((number, name.to_string())),
+            ..self.noted(actor, action)
         }
     }
 }

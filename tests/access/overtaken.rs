@@ -305,3 +305,42 @@ fn of_two_who_take_the_role_for_everything_from_each_other_one_has_it_no_longer(
     // Not that nobody would be left who has it.
     assert_eq!(refusal(takes(&world, &eve, "adam")), "no right allows this");
 }
+
+#[test]
+fn what_is_done_to_a_branch_is_told_of_the_project_as_it_is_called_then() {
+    let (world, store, other) = pair();
+    let root = root(&world);
+    let project = world.project(&root, "shop.erp");
+    let writer = ProjectWriter::new(project, "the test");
+    let rename = |to: &'static str| {
+        let (other, root) = (
+            World::over(store.store.clone(), ServerKey::generate()),
+            root.clone(),
+        );
+        store.next(move || {
+            let shop = other.projects.all().unwrap().remove(0);
+            let renamed = other.gate.rename_project(&root, shop.repo_id(), &id(to));
+            renamed.unwrap();
+        });
+    };
+    drop(other);
+    let any = Condition::None;
+    rename("made.erp");
+    writer.create_branch(&branch("main"), None).unwrap();
+    rename("renamed.erp");
+    writer
+        .rename_branch(&branch("main"), &branch("new"), &any)
+        .unwrap();
+    rename("deleted.erp");
+    writer.delete_branch(&branch("new"), &any).unwrap();
+    let told: Vec<_> = world
+        .projects
+        .audit_after(None, None)
+        .unwrap()
+        .entries
+        .into_iter()
+        .filter(|entry| entry.record.branch.is_some())
+        .map(|entry| entry.record.project.clone().unwrap().1)
+        .collect();
+    assert_eq!(told, ["made.erp", "renamed.erp", "deleted.erp"]);
+}

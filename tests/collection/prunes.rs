@@ -302,6 +302,22 @@ fn what_another_has_pruned_meanwhile_is_not_told_as_done() {
 }
 
 #[test]
+fn what_a_rule_keeps_that_was_given_meanwhile_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, project) = twelve_days(root.path());
+    let actor = Actor::from("alice");
+    let pruning =
+        daemon
+            .projects
+            .prune(daemon.store(), rule(1, 0), Execution::Apply, &actor, |_| {
+                project.set_retention(Some(rule(8, 0)), &actor).unwrap();
+            });
+    assert!(pruning.unwrap().branches.is_empty());
+    assert_eq!(versions(&project).len(), 12);
+    assert_eq!(prune(&daemon, rule(1, 0)), 4);
+}
+
+#[test]
 fn a_commit_id_that_comes_again_is_known_again() {
     let root = tempfile::tempdir().unwrap();
     let daemon = Process::daemon(root.path());

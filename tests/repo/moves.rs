@@ -131,6 +131,32 @@ fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
 }
 
 #[test]
+fn a_branch_that_is_deleted_or_renamed_while_it_is_moved_in_is_not_made_anew() {
+    for renamed in [false, true] {
+        let old = Old(tempfile::tempdir().unwrap());
+        let scene = Scene::on(MemoryStore::default());
+        let name = branch("old");
+        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        old.add(&mut moving, 1, 1);
+        old.add(&mut moving, 2, 2);
+        assert_eq!(numbers(&scene), expected(&[1], 2));
+        if renamed {
+            let (new, any) = (branch("new"), Condition::None);
+            scene.project.rename_branch(&name, &new, &any).unwrap();
+        } else {
+            scene
+                .project
+                .delete_branch(&name, &Condition::None)
+                .unwrap();
+        }
+        let refused = old.finish(moving, 3).unwrap_err().to_string();
+        let told = "the branch was deleted or renamed here meanwhile: run the same again";
+        assert_eq!(refused, told, "renamed: {renamed}");
+        assert!(scene.project.branch(&name).is_err());
+    }
+}
+
+#[test]
 fn what_is_passed_over_is_kept_until_it_is_laid_or_the_move_is_refused() {
     for pruned in [false, true] {
         let old = Old(tempfile::tempdir().unwrap());

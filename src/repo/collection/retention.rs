@@ -17,7 +17,7 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord, ProjectRecord, Retention, SnapshotRecord};
-use crate::repo::{Branch, Error, Execution, Missing, Project, Result, audit};
+use crate::repo::{Branch, Error, Execution, Missing, Project, Result, audit, optional};
 use crate::store::collection::{Collectable, Need, Pace};
 use crate::store::retry::Attempts;
 use crate::store::{self, Batch, Expect, Record, Scan, StoreError, Versioned};
@@ -75,6 +75,11 @@ impl Projects {
         let mut pruning = Pruning::default();
         let projects = pruning.or_else(self.all(), || self.all_sound())?;
         for project in projects {
+            // Those before may have taken hours.
+            let now = pruning.or_else(optional(project.now()), || Ok(None))?;
+            let Some(project) = now else {
+                continue;
+            };
             let retention = project.retention().unwrap_or(usual);
             if retention == Retention::default() {
                 continue;
@@ -268,6 +273,13 @@ impl Branch {
             let mut attempts = Attempts::default();
             loop {
                 let mut batch = Batch::with_reserve();
+                // Where another rule was given meanwhile, the next time goes by it.
+                let now = optional(self.project.now())?;
+                let Some(project) = now.filter(|now| now.retention() == self.project.retention())
+                else {
+                    return Ok(removed);
+                };
+                batch.expected.push(project.expected());
                 for one in some {
                     batch.delete(one.key.clone(), one.expect);
                 }
@@ -275,9 +287,8 @@ impl Branch {
                     self.forget_id(&mut batch, state)?;
                 }
                 let record = AuditRecord {
-                    branch: Some((self.number, self.name().to_string())),
                     count: Some(some.len() as u64),
-                    ..self.project.noted(actor, Action::Prune)
+                    ..project.noted_of(actor, Action::Prune, (self.number, self.name()))
                 };
                 audit::add(&mut batch, &record);
                 match pace.commit(store, projects.store().as_ref(), batch) {
@@ -285,7 +296,7 @@ impl Branch {
                     Err(StoreError::Conflict { key }) if key.starts_with(&snapshots) => {
                         return Ok(removed);
                     }
-                    // Somebody who reads the branch has had a commit id entered anew.
+                    // Somebody who reads the branch has had a commit id entered anew, or the project was changed.
                     Err(StoreError::Conflict { key }) => {
                         attempts.lost(projects.store().as_ref(), &key)?;
                     }

@@ -30,6 +30,8 @@ pub struct BranchMove<'a> {
     /// Those that are not laid yet.
     waiting: Vec<OldSnapshot>,
     laid: u64,
+    /// The number of the branch that the first commit laid into.
+    number: Option<u64>,
     /// Keeps what is read until it is laid.
     pin: Box<dyn Pin>,
 }
@@ -59,6 +61,7 @@ impl ProjectWriter {
             per_commit,
             waiting: Vec::new(),
             laid: 0,
+            number: None,
             pin: self.projects.store().pin()?,
         })
     }
@@ -151,12 +154,18 @@ impl BranchMove<'_> {
         let store = projects.store().as_ref();
         let snapshots = self.told(state)?;
         let name_key = key::branch_name(self.writer.number(), self.name.as_str());
-        let changed = store.commit_prepared(|batch| -> Result<bool> {
+        let (number, changed) = store.commit_prepared(|batch| -> Result<(u64, bool)> {
             let known = store.value::<u64>(&name_key)?;
             let found = match known {
                 Some(number) => self.writer.branch_by_number(*number.value)?,
                 None => None,
             };
+            let is_another = |laid| found.as_ref().is_none_or(|found| found.number != laid);
+            if self.number.is_some_and(is_another) {
+                return Err(Error::invalid(
+                    "the branch was deleted or renamed here meanwhile: run the same again",
+                ));
+            }
             let steps = Steps {
                 name: &self.name,
                 snapshots: &snapshots,
@@ -167,7 +176,7 @@ impl BranchMove<'_> {
                 // The branches of a deleted project stay where they are.
                 self.writer.require_project()?;
                 let Some(record) = steps.after(&branch, batch)? else {
-                    return Ok(false);
+                    return Ok((branch.number, false));
                 };
                 let expect = Expect::Version(branch.version);
                 (branch.number, expect, record, Action::Import)
@@ -197,8 +206,9 @@ impl BranchMove<'_> {
                 ..self.writer.noted(self.writer.actor(), action)
             };
             audit::add(batch, &told);
-            Ok(true)
+            Ok((number, true))
         })?;
+        self.number = Some(number);
         self.laid += u64::try_from(snapshots.len()).unwrap_or(0);
         self.waiting.clear();
         Ok(changed)

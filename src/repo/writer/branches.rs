@@ -75,7 +75,7 @@ impl ProjectWriter {
             self.check_deleted_branches()?;
         }
         let number = store.commit_prepared(|batch| {
-            self.hold_permitted(&self.permit, batch)?;
+            let now = self.hold_permitted(&self.permit, batch)?;
             if exists()? {
                 return Err(Error::Exists { what: "branch" });
             }
@@ -92,7 +92,7 @@ impl ProjectWriter {
             batch.write(key::branch(self.number(), number), Expect::Absent, &record);
             let record = AuditRecord {
                 detail: from.and_then(|from| audit::detail(format!("from {from}"))),
-                ..self.told(Action::BranchCreated, Some((number, name)))
+                ..now.noted_of(self.actor(), Action::BranchCreated, (number, name))
             };
             audit::add(batch, &record);
             Ok(number)
@@ -117,7 +117,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let new_key = key::branch_name(self.number(), new_name.as_str());
         store.commit_prepared(|batch| {
-            self.hold_permitted(&self.permit, batch)?;
+            let now = self.hold_permitted(&self.permit, batch)?;
             let branch = self.branch(name)?;
             branch.require(condition)?;
             if name == new_name {
@@ -138,7 +138,11 @@ impl ProjectWriter {
             );
             let renamed = AuditRecord {
                 detail: audit::detail(format!("was {name}")),
-                ..self.told(Action::BranchRenamed, Some((branch.number, new_name)))
+                ..now.noted_of(
+                    self.actor(),
+                    Action::BranchRenamed,
+                    (branch.number, new_name),
+                )
             };
             audit::add(batch, &renamed);
             Ok(())
@@ -155,7 +159,7 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         let deleted_at = self.projects.steady_clock().now();
         store.commit_prepared(|batch| {
-            self.hold_permitted(&self.permit, batch)?;
+            let now = self.hold_permitted(&self.permit, batch)?;
             let branch = self.branch(name)?;
             branch.require(condition)?;
             let record = DeletedRecord {
@@ -178,7 +182,7 @@ impl ProjectWriter {
                 Expect::Absent,
                 &record,
             );
-            let record = self.told(Action::BranchDeleted, Some((branch.number, name)));
+            let record = now.noted_of(self.actor(), Action::BranchDeleted, (branch.number, name));
             audit::add(batch, &record);
             Ok::<_, Error>(())
         })?;
@@ -209,18 +213,10 @@ impl ProjectWriter {
             batch.delete(key::project(self.number()), kept.expect());
             let deleted_key = key::deleted_project(self.number());
             batch.write(deleted_key, Expect::Absent, &record);
-            audit::add(batch, &self.told(Action::ProjectDeleted, None));
+            audit::add(batch, &self.noted(self.actor(), Action::ProjectDeleted));
             Ok::<_, Error>(())
         })?;
         store.settle();
         Ok(())
-    }
-
-    /// The audit record of what is done to the project, or to this branch of it.
-    fn told(&self, action: Action, branch: Option<(u64, &BranchName)>) -> AuditRecord {
-        AuditRecord {
-            branch: branch.map(|(number, name)| (number, name.to_string())),
-            ..self.project.noted(self.actor(), action)
-        }
     }
 }
