@@ -10,6 +10,7 @@ use super::walk;
 use crate::base::cache::CacheUse;
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;
+use crate::base::may_block;
 use crate::object::node::{DirectoryEntry, Value, git_mode};
 use crate::store::Result;
 
@@ -33,35 +34,67 @@ impl TreeIds {
         CacheUse::counted("git_tree_ids", &self.known)
     }
 
-    /// The id git gives the tree of the directory with this root. Entries are in git's order already.
+    /// The id git gives the tree of the directory with this root. Whoever asks for one that is being computed waits for it.
+    ///
+    /// # Limits
+    /// Memory for the nodes on the way to an entry, however many there are: git's text of a directory is hashed as it is
+    /// made.
     pub fn of(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
         if let Some(id) = self.known.get(&root) {
             return Ok(id);
         }
-        let mut tree = Vec::new();
-        let mut add = |mode: &str, name: &str, id: GitId| {
-            tree.extend_from_slice(mode.as_bytes());
-            tree.push(b' ');
-            tree.extend_from_slice(name.as_bytes());
-            tree.push(0);
-            tree.extend_from_slice(id.as_bytes());
-        };
-        let _whole = walk::directory(source, root, &mut |key, value| {
-            match value {
-                Value::File(file) => add(git_mode(file.executable), &key.name, file.git),
-                // Git writes this mode without its leading zero.
-                Value::Directory(DirectoryEntry { root, .. }) => {
-                    add("40000", &key.name, self.of(source, *root)?);
-                }
-                Value::Subtree(_) => {}
-            }
-            Ok(ControlFlow::Continue(()))
+        let compute = || self.compute(source, root);
+        may_block(|| self.known.get_or_insert_with(&root, compute))
+    }
+
+    fn compute(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
+        // Git tells the length first.
+        let mut length = 0;
+        each_entry(source, root, |mode, name, _| {
+            length += mode.len() + 1 + name.len() + 1 + size_of::<GitId>();
+            Ok(())
         })?;
         let mut hasher = Sha1::new();
-        hasher.update(format!("tree {}\0", tree.len()));
-        hasher.update(&tree);
-        let id = GitId::from_bytes(hasher.finalize().into());
-        self.known.insert(root, id);
-        Ok(id)
+        hasher.update(format!("tree {length}\0"));
+        // Entries are in git's order already.
+        each_entry(source, root, |mode, name, value| {
+            let id = match value {
+                Entry::File(id) => id,
+                Entry::Directory(root) => self.of(source, root)?,
+            };
+            for part in [mode.as_bytes(), b" ", name.as_bytes(), b"\0", id.as_bytes()] {
+                hasher.update(part);
+            }
+            Ok(())
+        })?;
+        Ok(GitId::from_bytes(hasher.finalize().into()))
     }
+}
+
+/// What an entry of a directory leads to.
+enum Entry {
+    File(GitId),
+    Directory(NodeId),
+}
+
+/// Visits the entries of a directory with git's mode for each.
+fn each_entry(
+    source: &impl NodeSource,
+    root: NodeId,
+    mut visit: impl FnMut(&str, &str, Entry) -> Result<()>,
+) -> Result<()> {
+    let _whole = walk::directory(source, root, &mut |key, value| {
+        match value {
+            Value::File(file) => {
+                visit(git_mode(file.executable), &key.name, Entry::File(file.git))?;
+            }
+            // Git writes this mode without its leading zero.
+            Value::Directory(DirectoryEntry { root, .. }) => {
+                visit("40000", &key.name, Entry::Directory(*root))?;
+            }
+            Value::Subtree(_) => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(())
 }

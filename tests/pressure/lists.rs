@@ -1,5 +1,6 @@
 //! Long lists, made for many at once, and streams that watch them.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::thread;
 
@@ -84,6 +85,21 @@ fn lists_of_branches() {
     let _alone = alone();
     let (daemon, admin) = with_branches(3_000);
     assert_bounded(&daemon, &admin, &of_project("/branches"));
+}
+
+/// Each request shows the id that git gives the folder, which takes all of its names.
+#[test]
+fn folders_of_many_long_names() {
+    let _alone = alone();
+    let (daemon, admin) = with_project(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("folder");
+    fs::create_dir(&below).unwrap();
+    for number in 0..30_000 {
+        fs::write(below.join(format!("{number:0>250}")), "").unwrap();
+    }
+    daemon.import(folder.path());
+    assert_bounded(&daemon, &admin, &on_branch("/tree?limit=1"));
 }
 
 #[test]
