@@ -100,7 +100,11 @@ fn a_handshake_that_never_ends_is_ended_and_counts_until_then() {
     let pair = Pair::new();
     let service = Service::with_tls(
         &pair,
-        &["--connections-address-max=2", "--handshake-s-max=3"],
+        &[
+            "--connections-address-max=2",
+            "--handshake-s-max=3",
+            "--metrics-listen=127.0.0.1:0",
+        ],
     );
     let begin = |bytes: &[u8], address: SocketAddr| {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -112,7 +116,10 @@ fn a_handshake_that_never_ends_is_ended_and_counts_until_then() {
     let mut hanging = [begin(b"", service.tls()), begin(half, service.tls())];
     // The service accepts in order: these two are counted before the next.
     let mut third = begin(b"", service.tls());
-    assert_eq!(rest(&mut third), [0x15, 3, 3, 0, 2, 2, 80]);
+    let mut fourth = begin(b"", service.tls());
+    for refused in [&mut third, &mut fourth] {
+        assert_eq!(rest(refused), [0x15, 3, 3, 0, 2, 2, 80]);
+    }
     service.logged("too many connections", 1);
     for stream in &mut hanging {
         assert_eq!(rest(stream), b"");
@@ -122,6 +129,10 @@ fn a_handshake_that_never_ends_is_ended_and_counts_until_then() {
     let config = trusting(&[&pair], &[&version::TLS13]);
     let answer = Client::connect(&config, service.tls()).get(HEALTH).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    // Who tries on is told of once a minute, and counted.
+    assert_eq!(service.log().matches("too many connections").count(), 1);
+    let refused = "\nsiteconf_http_connections_opened_total{outcome=\"refused\"} 2\n";
+    assert!(service.metrics().contains(refused));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fair_semaphore::Asker;
 use super::quota::{Full, Quota, Share};
 use crate::access::Account;
 use crate::base::limits::{KEPT_FOR_SESSIONS_PART, TOKENS_OF_ACCOUNT_PART};
@@ -25,6 +26,14 @@ impl Credential {
     /// True for a token.
     pub(in crate::http) fn is_token(self) -> bool {
         self.token.is_some()
+    }
+
+    /// Who asks by it, as places are given out.
+    pub(in crate::http) fn asker(self) -> Asker {
+        match self.token {
+            None => Asker::Session(self.account),
+            Some(_) => Asker::Tokens(self.account),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! A semaphore that is fair: nobody who asks holds more than a part of it.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::network::ClientNetwork;
-use super::{borrowed_permit, places};
+use super::{borrowed_permit, permit, places};
 use crate::base::limits::{FAIR_SHARD_QUARTERS, FAIR_SHARDS};
 
 /// Who asks, as places are given out.
@@ -23,8 +24,8 @@ pub(in crate::http) enum Asker {
 /// permits in all: so the crowd of one asker waits for itself, and others wait for a few of it at most.
 #[derive(Debug)]
 pub(in crate::http) struct FairSemaphore {
-    places: Semaphore,
-    shards: [Semaphore; FAIR_SHARDS],
+    places: Arc<Semaphore>,
+    shards: [Arc<Semaphore>; FAIR_SHARDS],
     hasher: RandomState,
 }
 
@@ -33,6 +34,13 @@ pub(in crate::http) struct FairSemaphore {
 pub(in crate::http) struct FairPermit<'a> {
     _of_shard: SemaphorePermit<'a>,
     _place: SemaphorePermit<'a>,
+}
+
+/// A place that borrows nothing.
+#[derive(Debug)]
+pub(in crate::http) struct OwnedFairPermit {
+    _of_shard: OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
 }
 
 impl FairSemaphore {
@@ -53,8 +61,8 @@ impl FairSemaphore {
 
     fn with_shards(most: u64, of_shard: u64) -> Self {
         Self {
-            places: places(most),
-            shards: std::array::from_fn(|_| places(of_shard)),
+            places: Arc::new(places(most)),
+            shards: std::array::from_fn(|_| Arc::new(places(of_shard))),
             hasher: RandomState::new(),
         }
     }
@@ -68,6 +76,21 @@ impl FairSemaphore {
         }
     }
 
+    /// The same, for a place that borrows nothing.
+    pub(in crate::http) fn enter_owned(
+        &self,
+        asker: Asker,
+    ) -> impl Future<Output = OwnedFairPermit> + use<> {
+        let (of_shard, places) = (Arc::clone(self.shard(asker)), Arc::clone(&self.places));
+        async move {
+            let of_shard = permit(of_shard).await;
+            OwnedFairPermit {
+                _place: permit(places).await,
+                _of_shard: of_shard,
+            }
+        }
+    }
+
     /// Takes a place if there is one now.
     pub(in crate::http) fn try_enter(&self, asker: Asker) -> Option<FairPermit<'_>> {
         Some(FairPermit {
@@ -76,7 +99,13 @@ impl FairSemaphore {
         })
     }
 
-    fn shard(&self, asker: Asker) -> &Semaphore {
+    /// True if two askers share a shard by chance.
+    #[cfg(test)]
+    pub(in crate::http) fn share_a_shard(&self, one: Asker, other: Asker) -> bool {
+        Arc::ptr_eq(self.shard(one), self.shard(other))
+    }
+
+    fn shard(&self, asker: Asker) -> &Arc<Semaphore> {
         let shards = FAIR_SHARDS as u64;
         let shard = usize::try_from(self.hasher.hash_one(asker) % shards).unwrap_or(0);
         &self.shards[shard]
@@ -117,7 +146,7 @@ mod tests {
             assert!(one.as_mut().now_or_never().is_none());
         }
         // Each in a shard of its own.
-        let shard = |asker| std::ptr::from_ref(semaphore.shard(asker));
+        let shard = |asker| Arc::as_ptr(semaphore.shard(asker));
         let mut shards = HashSet::from([shard(crowd)]);
         let others = (2..).map(Asker::Tokens);
         let others = others.filter(|other| shards.insert(shard(*other)));

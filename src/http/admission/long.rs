@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
 use super::credential::{Credential, CredentialQuota};
+use super::fair_semaphore::{FairSemaphore, OwnedFairPermit};
 use super::held_places::{HeldPlace, HeldPlaces};
 use super::quota::Full;
-use super::{permit, places};
 use crate::access::Account;
 use crate::base::clock::Clock;
 use crate::base::may_block;
@@ -20,30 +18,66 @@ use crate::http::wire::connection_state::ConnectionState;
 #[derive(Debug)]
 pub(in crate::http) struct LongRequests {
     room: Arc<HeldPlaces>,
-    turns: Turns,
+    turns: Arc<Turns>,
 }
 
 /// One request's place. It is free again when this is dropped.
 #[derive(Debug)]
 pub(in crate::http) struct LongPermit {
-    turns: Turns,
-    is_of_token: bool,
+    turns: Arc<Turns>,
+    credential: Credential,
     place: HeldPlace,
 }
 
-/// Who runs: first come, first served, but tokens wait among themselves until one of them is next. So a
-/// person waits for those that run, and for no crowd.
-#[derive(Clone, Debug)]
+/// Who runs. What is computed as a whole may take seconds, a piece of an answer takes some milliseconds: pieces wait for
+/// pieces alone, or a download of a thousand of them would wait as often for what others have computed.
+#[derive(Debug)]
 struct Turns {
-    running: Arc<Semaphore>,
-    of_tokens: Arc<Semaphore>,
+    whole: FairTurns,
+    pieces: FairTurns,
+}
+
+/// Turns of so many at once: fair between accounts, and tokens wait among themselves until one of them is next. So a
+/// person waits for those that run, and for no crowd; and so does one account's token where another's are many.
+#[derive(Debug)]
+struct FairTurns {
+    running: FairSemaphore,
+    of_tokens: FairSemaphore,
 }
 
 /// A request's turn. It ends when this is dropped.
 #[derive(Debug)]
 pub(in crate::http) struct Turn {
-    _running: OwnedSemaphorePermit,
-    _of_tokens: Option<OwnedSemaphorePermit>,
+    _running: OwnedFairPermit,
+    _of_tokens: Option<OwnedFairPermit>,
+}
+
+impl FairTurns {
+    fn new(at_once: u64) -> Self {
+        Self {
+            running: FairSemaphore::new(at_once),
+            of_tokens: FairSemaphore::new(at_once),
+        }
+    }
+
+    /// Waits without a thread until it is the turn of who asks.
+    fn turn(&self, credential: Credential) -> impl Future<Output = Turn> + use<> {
+        let asker = credential.asker();
+        let of_tokens = credential
+            .is_token()
+            .then(|| self.of_tokens.enter_owned(asker));
+        let running = self.running.enter_owned(asker);
+        async move {
+            let of_tokens = match of_tokens {
+                Some(of_tokens) => Some(of_tokens.await),
+                None => None,
+            };
+            Turn {
+                _running: running.await,
+                _of_tokens: of_tokens,
+            }
+        }
+    }
 }
 
 impl LongRequests {
@@ -56,10 +90,10 @@ impl LongRequests {
                 CredentialQuota::new(room, limits.long_credential_max),
                 clock,
             ),
-            turns: Turns {
-                running: Arc::new(places(at_once)),
-                of_tokens: Arc::new(places(at_once)),
-            },
+            turns: Arc::new(Turns {
+                whole: FairTurns::new(at_once),
+                pieces: FairTurns::new(at_once),
+            }),
         }
     }
 
@@ -91,8 +125,8 @@ impl LongRequests {
     ) -> Result<LongPermit, Full> {
         Ok(LongPermit {
             place: self.room.enter(credential, connection)?,
-            turns: self.turns.clone(),
-            is_of_token: credential.is_token(),
+            turns: Arc::clone(&self.turns),
+            credential,
         })
     }
 }
@@ -103,26 +137,14 @@ impl LongPermit {
         &self.place
     }
 
-    /// Waits without a thread until it is this one's turn.
-    pub(in crate::http) fn turn(&self) -> impl Future<Output = Turn> + use<> {
-        let Turns { running, of_tokens } = self.turns.clone();
-        let is_of_token = self.is_of_token;
-        async move {
-            let of_tokens = if is_of_token {
-                Some(permit(of_tokens).await)
-            } else {
-                None
-            };
-            Turn {
-                _running: permit(running).await,
-                _of_tokens: of_tokens,
-            }
-        }
+    /// Waits without a thread until a piece of the answer may be made.
+    pub(in crate::http) fn turn_of_piece(&self) -> impl Future<Output = Turn> + use<> {
+        self.turns.pieces.turn(self.credential)
     }
 
     /// Runs the work of a request where it was read, when it is its turn.
     pub(in crate::http) async fn run<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _turn = self.turn().await;
+        let _turn = self.turns.whole.turn(self.credential).await;
         may_block(work)
     }
 }
@@ -134,22 +156,65 @@ mod tests {
     use super::*;
     use crate::base::clock::SystemClock;
     use crate::http::admission::credential::tests::{session, token};
+    use crate::http::admission::fair_semaphore::Asker;
 
-    #[test]
-    fn a_person_waits_for_those_that_run_and_for_no_crowd() {
+    /// With room for so many at once.
+    fn requests(long_at_once_max: u64) -> LongRequests {
         let limits = Limits {
-            long_at_once_max: 1,
+            long_at_once_max,
             long_waiting_max: 9,
             ..Limits::default()
         };
-        let requests = LongRequests::new(&limits, Arc::new(SystemClock));
-        let place = |credential| requests.place(credential, &Arc::default()).unwrap();
-        let turn = |credential| Box::pin(place(credential).turn());
+        LongRequests::new(&limits, Arc::new(SystemClock))
+    }
+
+    #[test]
+    fn the_crowd_of_one_account_waits_for_itself() {
+        let requests = requests(1);
+        let turn = |credential| Box::pin(requests.turns.whole.turn(credential));
+        let first = turn(token(1, 1)).now_or_never().unwrap();
+        let mut crowd: Vec<_> = (2..9).map(|number| turn(token(1, number))).collect();
+        let of_tokens = &requests.turns.whole.of_tokens;
+        let is_apart = |of: &u64| !of_tokens.share_a_shard(Asker::Tokens(1), Asker::Tokens(*of));
+        let apart = (2..999).find(is_apart).unwrap();
+        let mut other = turn(token(apart, 9));
+        for waiting in crowd.iter_mut().chain([&mut other]) {
+            assert!(waiting.as_mut().now_or_never().is_none());
+        }
+        drop(first);
+        for waiting in &mut crowd {
+            assert!(waiting.as_mut().now_or_never().is_none());
+        }
+        assert!(other.as_mut().now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_piece_waits_for_pieces_alone() {
+        let requests = requests(1);
+        let place = |number| requests.place(token(1, number), &Arc::default()).unwrap();
+        let computing = requests.turns.whole.turn(token(1, 1)).now_or_never();
+        assert!(computing.is_some());
+        let (first, second) = (place(1), place(2));
+        let piece = Box::pin(first.turn_of_piece()).now_or_never();
+        assert!(piece.is_some());
+        let mut next = Box::pin(second.turn_of_piece());
+        assert!(next.as_mut().now_or_never().is_none());
+        drop(piece);
+        assert!(next.as_mut().now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_person_waits_for_those_that_run_and_for_no_crowd() {
+        let requests = requests(1);
+        let turn = |credential| Box::pin(requests.turns.whole.turn(credential));
         let first = turn(token(1, 1)).now_or_never().unwrap();
         let [mut second, mut third] = [2, 3].map(|number| turn(token(1, number)));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(third.as_mut().now_or_never().is_none());
-        let [mut person, mut another] = [1, 2].map(|account| turn(session(account)));
+        let running = &requests.turns.whole.running;
+        let is_apart = |of: &u64| !running.share_a_shard(Asker::Tokens(1), Asker::Session(*of));
+        let mut apart = (1..).filter(is_apart);
+        let [mut person, mut another] = [(); 2].map(|()| turn(session(apart.next().unwrap())));
         assert!(person.as_mut().now_or_never().is_none());
         drop(first);
         assert!(second.as_mut().now_or_never().is_none());

@@ -156,8 +156,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
                   deleting go on, and so does this when there is more";
     let full_bucket = "the bucket of the service's large files is full, or its quota is used up; reading, \
                        deleting and small files go on, and so does this when there is room";
-    let searched =
-        "the search for this commit id takes longer; it goes on when it is asked for again";
+    let searched = "the search takes longer; it goes on when it is asked for again";
     assert_answers(vec![
         (
             Error::Repo(repo::Error::Unfinished),

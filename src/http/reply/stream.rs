@@ -162,9 +162,10 @@ impl ChunkStream {
         self.making = Some(match (&self.shares, &self.place) {
             (Some(shares), _) => Box::pin(shares.start(make)) as Making,
             // A client that has left waits for no turn.
-            (None, Some(place)) => {
-                Box::pin(Wanted::from(tokio::spawn(in_turn(place.turn(), make))))
-            }
+            (None, Some(place)) => Box::pin(Wanted::from(tokio::spawn(in_turn(
+                place.turn_of_piece(),
+                make,
+            )))),
             (None, None) => Box::pin(Wanted::from(blocking::start(make))),
         });
     }
@@ -228,7 +229,7 @@ mod tests {
         };
         let requests = LongRequests::new(&limits, Arc::new(SystemClock));
         let place = |number| requests.place(token(1, number), &Arc::default()).unwrap();
-        let _running = place(1).turn().await;
+        let _running = place(1).turn_of_piece().await;
         let held = Arc::new(());
         let mut stream = ChunkStream::new(Endless(Arc::clone(&held)), None);
         stream.take_turns(place(2));

@@ -22,6 +22,7 @@ use super::linger::linger;
 use crate::access::Gate;
 use crate::base::clock::Clock;
 use crate::base::limits::{REFUSED_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
+use crate::http::admission::failures::Failures;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::quota::Share;
 use crate::http::admission::{permit, places};
@@ -130,6 +131,8 @@ impl Server {
         let mut looks = interval(LOOKS_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut failed = FailedAccepts::default();
+        // Who has too many may try on, thousands of times a second.
+        let told = Failures::per_minute(1);
         let mut first = 0;
         loop {
             // The listeners have their turns, so that a busy one does not keep the others waiting.
@@ -151,7 +154,8 @@ impl Server {
                         let tallies = Arc::clone(&self.service.tallies);
                         if let Some(None) = share {
                             tallies.connections_refused.up();
-                            let refused = refuse(accepted, peer, Arc::clone(&lingering));
+                            self.tell_refused(peer, &told);
+                            let refused = refuse(accepted, Arc::clone(&lingering));
                             connections.spawn(async move {
                                 refused.await;
                                 drop(place);
@@ -190,6 +194,19 @@ impl Server {
             Accepted::Tcp(_, address) => Peer::new(*address, settings),
             Accepted::Tls(_, address, _) => Peer::new(*address, settings).over_tls(),
             Accepted::Unix(_) => Peer::of_unix_socket(),
+        }
+    }
+
+    /// Tells the log, once a minute for each client, that one of its connections is not served.
+    fn tell_refused(&self, peer: Peer, told: &Failures) {
+        let (client, now_ms) = (
+            ClientNetwork::of(peer.address()),
+            self.service.clock.uptime_ms(),
+        );
+        if told.wait_s(&client, now_ms).is_none() {
+            told.add(&client, now_ms);
+            let reason = "too many connections";
+            tracing::info!(client = %peer.address(), reason, "connection refused");
         }
     }
 
@@ -264,10 +281,9 @@ fn bound_unsent(stream: &TcpStream) {
     drop(SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX));
 }
 
-/// Says why a connection is not served, and ends it. Nothing of it is read before. A few are waited for,
+/// Tells a client why its connection is not served, and ends it. Nothing of it is read before. A few are waited for,
 /// because a client that has sent something does not see the answer otherwise.
-async fn refuse(accepted: Accepted, peer: Peer, lingering: Arc<Semaphore>) {
-    tracing::info!(client = %peer.address(), reason = "too many connections", "connection refused");
+async fn refuse(accepted: Accepted, lingering: Arc<Semaphore>) {
     // What was just opened has room for so little.
     match accepted {
         Accepted::Tcp(stream, _) => {
