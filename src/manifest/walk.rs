@@ -60,11 +60,7 @@ pub fn recursive(
 
 /// Has the nodes below these items read at once.
 fn read_ahead(source: &impl NodeSource, items: &[Item]) {
-    source.read_ahead(&mut items.iter().filter_map(|item| match &item.value {
-        Value::Subtree(below) => Some(below.node),
-        Value::Directory(directory) => Some(directory.root),
-        Value::File(_) => None,
-    }));
+    source.read_ahead(&mut items.iter().filter_map(|item| item.value.node()));
 }
 
 /// Visits what [`recursive`] would, but only what is not before the path `from`, and the directories

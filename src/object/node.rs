@@ -164,6 +164,15 @@ pub enum Value {
 }
 
 impl Value {
+    /// The node that it leads to: the rest of its directory, or the root of another. A file leads to none.
+    pub fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::File(_) => None,
+            Self::Directory(directory) => Some(directory.root),
+            Self::Subtree(subtree) => Some(subtree.node),
+        }
+    }
+
     /// What the value adds to the counts of its node.
     pub fn counts(&self) -> Counts {
         let (entries, directories, totals) = match self {

@@ -156,9 +156,19 @@ impl Project {
         Ok(self.projects.store().folder_state(&prefix)?)
     }
 
-    /// What it holds, all branches together. Only the records of its branches are read, which memory
-    /// keeps.
+    /// What it holds, all branches together.
+    ///
+    /// # Limits
+    /// Of the projects that were asked about last it is kept until one of their branches changes: it reads the records of
+    /// all branches. Whoever asks meanwhile waits for it.
     pub fn overview(&self) -> Result<Overview> {
+        // First: what changes while they are read makes the next state.
+        let key = (self.number(), self.branches_state()?);
+        let known = &self.projects.shared.overviews;
+        known.get_or_insert_with(&key, || self.look_over())
+    }
+
+    fn look_over(&self) -> Result<Overview> {
         let mut overview = Overview {
             default_branch: None,
             branches: 0,
@@ -190,12 +200,7 @@ impl Project {
 
     /// When any of its branches last changed, or when it was made.
     pub fn updated_at(&self) -> Result<Timestamp> {
-        let mut last = self.created_at();
-        let prefix = key::branches(self.number());
-        for record in self.projects.store().folder(&prefix)?.iter() {
-            last = last.max(record.decode::<BranchRecord>()?.value.updated_at);
-        }
-        Ok(last)
+        Ok(self.overview()?.updated_at)
     }
 
     /// Calls `changed` after each change of a branch or of what is said of it, when it is made or

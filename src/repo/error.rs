@@ -112,8 +112,9 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
-    /// The search for what a commit id names has come to the end of its time. The next one goes on.
-    #[error("the search for this commit id takes longer; it goes on when it is asked for again")]
+    /// The search for what a commit id names, or the walk through commits, has come to the end of its time. The next one
+    /// comes farther.
+    #[error("the search takes longer; it goes on when it is asked for again")]
     Unfinished,
     /// The store failed. Shared, because many callers may wait for one commit that fails.
     #[error(transparent)]

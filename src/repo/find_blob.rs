@@ -94,7 +94,10 @@ impl Search<'_> {
         if self.is_at_its_end() || !self.seen.insert(root) {
             return Ok(None);
         }
-        let node = self.project.projects.nodes().node(root)?;
+        let nodes = self.project.projects.nodes();
+        let node = nodes.node(root)?;
+        let below = node.items.iter().filter_map(|item| item.value.node());
+        nodes.read_ahead(&mut below.filter(|id| !self.seen.contains(id)));
         for item in &node.items {
             let found = match &item.value {
                 Value::File(file) => (file.git == self.wanted).then_some(*file),

@@ -15,7 +15,7 @@ use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use super::validation::check::Validation;
-use super::{Error, Permit, Result};
+use super::{Error, Overview, Permit, Result};
 use crate::base::cache::CacheUse;
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
@@ -28,6 +28,9 @@ use crate::object::record::ProjectRecord;
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::objects::Objects;
 use crate::store::{Batch, Expect, Scan, Store, Versioned};
+
+/// Projects whose overviews memory keeps, some hundred bytes each.
+const OVERVIEWS_KEPT: usize = 4096;
 
 /// All projects of a store. A cheap handle: clones share everything.
 #[derive(Clone, Debug)]
@@ -54,6 +57,8 @@ pub(super) struct Shared {
     pub(super) first_snapshots: Cache<u64, u64>,
     /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
     pub(super) moved_snapshots: Cache<u64, ((u64, u64), u64)>,
+    /// By project and the state of its branches.
+    pub(super) overviews: Cache<(u64, u64), Overview>,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -85,6 +90,7 @@ impl Projects {
                 entered_snapshots: EnteredSnapshots::default(),
                 first_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
                 moved_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
+                overviews: Cache::new(OVERVIEWS_KEPT),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),
@@ -170,6 +176,7 @@ impl Projects {
         let (firsts, moved) = (&self.shared.first_snapshots, &self.shared.moved_snapshots);
         uses.push(CacheUse::counted("first_snapshots", firsts));
         uses.push(CacheUse::counted("moved_snapshots", moved));
+        uses.push(CacheUse::counted("overviews", &self.shared.overviews));
         uses.extend(self.shared.validation.cache_uses());
         uses
     }

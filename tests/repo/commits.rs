@@ -1,14 +1,16 @@
 use serde_json::Value;
 
 use siteconf::base::clock::Timestamp;
+use siteconf::base::limits::COMMIT_SEARCH_S_MAX;
 use siteconf::object::key;
-use siteconf::repo::{BatchAction, Commit, Condition, Message, ProjectWriter};
+use siteconf::repo::{BatchAction, Commit, Condition, Error, Message, ProjectWriter};
 use siteconf::store::{Batch, Expect};
 
 use crate::fixture::{Scene, branch, path, version};
 use crate::on_every_engine;
 
 on_every_engine!(
+    a_walk_through_commits_ends_with_its_time,
     the_last_commit_is_the_first_of_all,
     the_last_commit_is_known_without_snapshots,
     a_record_without_its_last_change_is_completed_by_the_next,
@@ -43,6 +45,18 @@ fn assert_last(scene: &Scene, title: &str, by: &str) {
     let found = last(scene);
     assert_eq!((found.title().as_str(), found.by.as_str()), (title, by));
     assert_eq!(said(&found), said(&first_of_all(scene)));
+}
+
+fn a_walk_through_commits_ends_with_its_time(scene: &Scene) {
+    for text in ["1", "2", "3"] {
+        scene.save("a", text);
+    }
+    let main = scene.project.branch(&branch("main")).unwrap();
+    let mut commits = main.commits();
+    assert!(commits.next().unwrap().is_ok());
+    scene.clock.advance_s(COMMIT_SEARCH_S_MAX.unsigned_abs());
+    assert!(matches!(commits.next(), Some(Err(Error::Unfinished))));
+    assert_eq!(main.commits().map(Result::unwrap).count(), 4);
 }
 
 fn the_last_commit_is_the_first_of_all(scene: &Scene) {

@@ -11,11 +11,10 @@ use super::newer::Newer;
 use super::snapshot::Snapshot;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
+use crate::base::limits::COMMIT_SEARCH_S_MAX;
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
-use crate::object::node::Totals;
 use crate::object::record::ParentRecord;
 use crate::repo::{Branch, BranchDigest, Error, Missing, Operation, Project, Result, Revision};
 
@@ -126,6 +125,8 @@ pub(in crate::repo) struct States {
     /// The oldest one read so far.
     read_to: Option<SnapshotVersion>,
     read_at_once: usize,
+    /// When the walk ends, by the time since the start; none where it may take as long as it takes.
+    until_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -137,9 +138,18 @@ struct State {
 
 impl Branch {
     /// The commits of this branch, from its head on.
+    ///
+    /// # Limits
+    /// [`COMMIT_SEARCH_S_MAX`] from now on: then the next one is [`Error::Unfinished`]. What was computed stays in memory,
+    /// so that another walk comes farther.
     pub fn commits(&self) -> Commits {
+        let now = self.project.projects.clock().uptime_ms();
+        let states = States {
+            until_ms: Some(now + COMMIT_SEARCH_S_MAX * 1000),
+            ..States::of(self)
+        };
         Commits {
-            states: States::of(self),
+            states,
             newer: Newer::default(),
             of_path: None,
         }
@@ -201,7 +211,7 @@ impl Revision {
     /// [`Revision::states_after`].
     ///
     /// # Errors
-    /// [`Missing::Revision`] when the branch is gone.
+    /// [`Missing::Revision`] when the branch is gone; [`Error::Unfinished`] as of [`Branch::commits`].
     pub fn commits(&self) -> Result<Commits> {
         let mut commits = self.branch()?.commits();
         commits.skip_to(self)?;
@@ -290,27 +300,6 @@ impl Project {
         let published = digests.publish_ids(self.number(), &states, || true)?;
         Ok(published.digests)
     }
-
-    /// Opens a state again that was opened before, by what [`Revision::branch_number`] and
-    /// [`Revision::manifest`] told. The caller answers for it that the branch had this state.
-    ///
-    /// # Errors
-    /// [`Missing::Revision`] when the branch is gone, or the state was pruned and collected.
-    pub fn reopen(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
-        if self.branch_by_number(branch)?.is_none() {
-            return Err(Error::missing(Missing::Revision));
-        }
-        self.state_of(branch, manifest)
-    }
-
-    /// The same of a branch that is there.
-    pub(in crate::repo) fn state_of(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
-        let state = |totals| Revision::new(self, branch, manifest, totals, true);
-        match self.projects.nodes().manifest(manifest) {
-            Ok(kept) => Ok(state(kept.totals)),
-            Err(error) => Err(state(Totals::default()).or_pruned(error.into())),
-        }
-    }
 }
 
 impl States {
@@ -326,6 +315,7 @@ impl States {
             older: VecDeque::new(),
             read_to: None,
             read_at_once: 1,
+            until_ms: None,
         }
     }
 
@@ -346,7 +336,15 @@ impl States {
     }
 
     /// Goes on to the state before; gives the snapshot that holds it, which tells what came after.
+    ///
+    /// # Errors
+    /// [`Error::Unfinished`] when the time is over.
     pub(super) fn step(&mut self) -> Result<Option<Snapshot>> {
+        if let Some(until_ms) = self.until_ms
+            && self.branch.project.projects.clock().uptime_ms() >= until_ms
+        {
+            return Err(Error::Unfinished);
+        }
         if self.older.is_empty() {
             let read = self.branch.history(self.read_to, Some(self.read_at_once))?;
             self.read_to = read.last().map(|oldest| oldest.version);

@@ -12,6 +12,7 @@ use crate::base::id::{ManifestId, is_commit_abbreviation};
 use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
+use crate::object::node::Totals;
 use crate::object::record::CommitRecord;
 use crate::store::Scan;
 
@@ -55,6 +56,27 @@ impl Project {
         match self.named(reference)? {
             Named::State(state) => Ok(state),
             Named::Unknown(text) => may_block(|| self.search(&text)),
+        }
+    }
+
+    /// Opens a state again that was opened before, by what [`Revision::branch_number`] and
+    /// [`Revision::manifest`] told. The caller answers for it that the branch had this state.
+    ///
+    /// # Errors
+    /// [`Missing::Revision`] when the branch is gone, or the state was pruned and collected.
+    pub fn reopen(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
+        if self.branch_by_number(branch)?.is_none() {
+            return Err(Error::missing(Missing::Revision));
+        }
+        self.state_of(branch, manifest)
+    }
+
+    /// The same of a branch that is there.
+    pub(in crate::repo) fn state_of(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
+        let state = |totals| Revision::new(self, branch, manifest, totals, true);
+        match self.projects.nodes().manifest(manifest) {
+            Ok(kept) => Ok(state(kept.totals)),
+            Err(error) => Err(state(Totals::default()).or_pruned(error.into())),
         }
     }
 
