@@ -153,7 +153,9 @@ impl Accounts {
             let made = AuditRecord {
                 account: Some(name.to_string()),
                 detail: audit::detail(roles.join(" ")),
-                ..self.records.noted(&self.actor, Action::AccountCreated)
+                ..self
+                    .records
+                    .audit_record(&self.actor, Action::AccountCreated)
             };
             audit::add(&mut batch, &made);
             more(number, &mut batch);
@@ -336,7 +338,9 @@ impl Accounts {
             let renamed = AuditRecord {
                 account: Some(name.to_owned()),
                 detail: audit::detail(format!("now {new}")),
-                ..self.records.noted(&self.actor, Action::AccountRenamed)
+                ..self
+                    .records
+                    .audit_record(&self.actor, Action::AccountRenamed)
             };
             audit::add(&mut batch, &renamed);
             self.records.commit_and_settle(batch)
@@ -365,19 +369,16 @@ impl Accounts {
             for token in &tokens {
                 // One that changes meanwhile has the whole tried again.
                 batch.delete(keys::token(number, token.value.number), token.expect());
-                let earlier = token.value.earlier.map(|earlier| earlier.digest);
-                let values = [Some(token.value.digest), earlier].into_iter().flatten();
-                // Those of one that came from an older system must not come again.
-                for digest in values.filter(|_| token.value.moved.is_none()) {
-                    batch.delete(keys::token_digest(digest), Expect::Anything);
-                }
+                token.value.forget_values(token.value.values(), &mut batch);
             }
             let count = u64::try_from(tokens.len()).unwrap_or(u64::MAX);
             let removed = AuditRecord {
                 account: Some(name.to_owned()),
                 sessions: Some(sessions).filter(|count| *count > 0),
                 detail: audit::detail(format!("{count} tokens revoked")),
-                ..self.records.noted(&self.actor, Action::AccountRemoved)
+                ..self
+                    .records
+                    .audit_record(&self.actor, Action::AccountRemoved)
             };
             audit::add(&mut batch, &removed);
             self.records.commit_and_settle(batch)?;
@@ -453,7 +454,7 @@ impl Accounts {
                 account: Some(name.to_owned()),
                 sessions,
                 detail: role.map(Role::to_string),
-                ..self.records.noted(&self.actor, action)
+                ..self.records.audit_record(&self.actor, action)
             };
             audit::add(&mut batch, &changed);
             let more = more(&account, &mut batch)?;

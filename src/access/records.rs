@@ -46,7 +46,7 @@ impl Records {
     }
 
     /// The audit record of what this actor does now.
-    pub(super) fn noted(&self, actor: &Actor, action: Action) -> AuditRecord {
+    pub(super) fn audit_record(&self, actor: &Actor, action: Action) -> AuditRecord {
         AuditRecord::new(self.clock.now(), actor, action)
     }
 

@@ -124,7 +124,7 @@ impl Sessions {
         let actor = Actor::account(&account.name, visit.from);
         let login = AuditRecord {
             sessions: Some(ended).filter(|count| *count > 0),
-            ..self.records.noted(&actor, Action::Login)
+            ..self.records.audit_record(&actor, Action::Login)
         };
         audit::add(&mut batch, &login);
         self.records.commit_and_settle(batch)?;
@@ -216,7 +216,7 @@ impl Sessions {
             let kept = self.kept(digest)?.ok_or(Error::NoSuchSession)?;
             let ended = AuditRecord {
                 detail: audit::detail(format!("session {id}")),
-                ..self.records.noted(actor, Action::SessionEnded)
+                ..self.records.audit_record(actor, Action::SessionEnded)
             };
             let mut batch = Batch::with_reserve();
             batch.delete(keys::session(digest), kept.expect());
@@ -310,7 +310,7 @@ impl Sessions {
             let name = account.as_ref().map_or("", |account| account.name());
             let logout = self
                 .records
-                .noted(&Actor::account(name, from), Action::Logout);
+                .audit_record(&Actor::account(name, from), Action::Logout);
             let mut batch = Batch::with_reserve();
             let (account, digest) = (kept.value.account, kept.value.digest);
             // Of two that end it at once one does.

@@ -151,10 +151,10 @@ impl Tokens {
                 token.name,
                 token.scope.to_repos(account, &self.projects).join(", ")
             );
-            let noted = self.noted(account, token, actor, Action::TokenCreated);
+            let record = self.audit_record(account, token, actor, Action::TokenCreated);
             let made = AuditRecord {
                 detail: audit::detail(covers),
-                ..noted
+                ..record
             };
             audit::add(&mut batch, &made);
             self.records.commit(batch)?;
@@ -244,7 +244,7 @@ impl Tokens {
             batch.write(key, kept.expect(), &token);
             let changed = AuditRecord {
                 detail: audit::detail(change.fields().join(", ")),
-                ..self.noted(account, &token, actor, Action::TokenChanged)
+                ..self.audit_record(account, &token, actor, Action::TokenChanged)
             };
             audit::add(&mut batch, &changed);
             self.records.commit_and_settle(batch)?;
@@ -284,11 +284,7 @@ impl Tokens {
                 old.earlier.map(|earlier| earlier.digest),
                 (grace_s == 0).then_some(old.digest),
             ];
-            // The values of one that came from an older system must not come again.
-            let ended = ended.into_iter().flatten().filter(|_| old.moved.is_none());
-            for digest in ended {
-                batch.delete(keys::token_digest(digest), Expect::Anything);
-            }
+            old.forget_values(ended.into_iter().flatten(), &mut batch);
             let lead = TokenOfDigest {
                 account: account.number,
                 token: token.number,
@@ -302,7 +298,7 @@ impl Tokens {
             };
             let rotated = AuditRecord {
                 detail: audit::detail(detail),
-                ..self.noted(account, &token, actor, Action::TokenRotated)
+                ..self.audit_record(account, &token, actor, Action::TokenRotated)
             };
             audit::add(&mut batch, &rotated);
             self.records.commit_and_settle(batch)?;
@@ -332,21 +328,14 @@ impl Tokens {
         let mut batch = Batch::with_reserve();
         let key = keys::token(account.number, kept.value.number);
         batch.delete(key, kept.expect());
-        // Of one that came from an older system this stays, and leads nowhere: what was revoked here must
-        // not come again.
-        if kept.value.moved.is_none() {
-            batch.delete(keys::token_digest(kept.value.digest), Expect::Anything);
-            if let Some(earlier) = kept.value.earlier {
-                batch.delete(keys::token_digest(earlier.digest), Expect::Anything);
-            }
-        }
-        let revoked = self.noted(account, &kept.value, actor, Action::TokenRevoked);
+        kept.value.forget_values(kept.value.values(), &mut batch);
+        let revoked = self.audit_record(account, &kept.value, actor, Action::TokenRevoked);
         audit::add(&mut batch, &revoked);
         self.records.commit_and_settle(batch)
     }
 
     /// The audit record of what is done to a token of this account.
-    pub(super) fn noted(
+    pub(super) fn audit_record(
         &self,
         account: &Account,
         token: &Token,
@@ -356,7 +345,7 @@ impl Tokens {
         AuditRecord {
             account: Some(account.name.clone()),
             token: Some(token.shown()),
-            ..self.records.noted(actor, action)
+            ..self.records.audit_record(actor, action)
         }
     }
 

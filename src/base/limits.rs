@@ -88,7 +88,7 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
-/// Longest time of a search for a commit id, or a walk through commits, in seconds; the next one comes farther.
+/// Longest time that a search for a commit id, or a walk through commits, computes ids, in seconds; the next comes farther.
 pub const COMMIT_SEARCH_S_MAX: i64 = 10;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CountLimits, Error, Missing, Project, Result, Revision};
+use super::{CountLimits, Error, Missing, Overview, Project, Result, Revision};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::reads::Reads;
@@ -27,23 +27,6 @@ pub struct Branch {
     pub(super) number: u64,
     pub(super) version: Version,
     pub(super) record: Arc<BranchRecord>,
-}
-
-/// What a project holds, all its branches together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overview {
-    /// The branch that is meant where none is named.
-    pub default_branch: Option<BranchName>,
-    /// How many branches there are.
-    pub branches: u64,
-    /// Files of all heads.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// When any of its branches last changed, or when the project was made.
-    pub updated_at: Timestamp,
-    /// Who made that change; `None` without a branch.
-    pub updated_by: Option<String>,
 }
 
 /// Sorts first what is the default branch.
@@ -163,9 +146,9 @@ impl Project {
     /// all branches. Whoever asks meanwhile waits for it.
     pub fn overview(&self) -> Result<Overview> {
         // First: what changes while they are read makes the next state.
-        let key = (self.number(), self.branches_state()?);
-        let known = &self.projects.shared.overviews;
-        known.get_or_insert_with(&key, || self.look_over())
+        let branches = (self.number(), self.branches_state()?);
+        let overviews = &self.projects.shared.overviews;
+        overviews.get_or_look(branches, || self.look_over())
     }
 
     fn look_over(&self) -> Result<Overview> {
@@ -447,7 +430,6 @@ impl Branch {
             self.number,
             self.record.manifest,
             self.totals(),
-            false,
         )
         .at(self.record.snapshots + 1)
     }
@@ -469,8 +451,8 @@ impl Branch {
             self.number,
             record.manifest,
             record.totals.into(),
-            true,
         )
+        .fixed()
         .at(version.number()))
     }
 }

@@ -20,7 +20,7 @@ use crate::manifest::digest::Digested;
 use crate::object::key;
 use crate::object::record::{CommitRecord, DigestRecord};
 use crate::store::background_writes::BackgroundWrites;
-use crate::store::{Batch, Expect, Store, StoreError};
+use crate::store::{self, Batch, Expect, Store, StoreError};
 
 /// Most heads that wait to be digested in the background; a reader computes what was left out.
 const WAITING_MAX: usize = 256;
@@ -243,12 +243,7 @@ impl Computed {
     }
 
     /// The digest of a state, which the store does not keep if it is new.
-    fn digest(
-        &self,
-        branch: u64,
-        id: ManifestId,
-        is_new: bool,
-    ) -> std::result::Result<Sha256, StoreError> {
+    fn digest(&self, branch: u64, id: ManifestId, is_new: bool) -> store::Result<Sha256> {
         if let Some(sha256) = self.known.get(&id) {
             return Ok(sha256);
         }
@@ -261,7 +256,7 @@ impl Computed {
         })
     }
 
-    fn compute(&self, branch: u64, id: ManifestId) -> std::result::Result<Sha256, StoreError> {
+    fn compute(&self, branch: u64, id: ManifestId) -> store::Result<Sha256> {
         let root = self.nodes.manifest(id)?.root;
         let last = self.last.get(&branch);
         let nodes = self.nodes.as_ref();
@@ -276,11 +271,7 @@ impl Computed {
     }
 
     /// True if the store keeps a state's digest, and its commit id in the index, undamaged.
-    fn is_entered(
-        &self,
-        commit_key: &str,
-        manifest: ManifestId,
-    ) -> std::result::Result<bool, StoreError> {
+    fn is_entered(&self, commit_key: &str, manifest: ManifestId) -> store::Result<bool> {
         for key in [commit_key, &key::digest(manifest)] {
             match self.store().record(key) {
                 Ok(Some(_)) => {}
@@ -292,7 +283,7 @@ impl Computed {
     }
 
     /// The digest that the store keeps. One that is damaged is as one that is not there: it is computed.
-    fn kept(&self, id: ManifestId) -> std::result::Result<Option<Sha256>, StoreError> {
+    fn kept(&self, id: ManifestId) -> store::Result<Option<Sha256>> {
         let record = self.store().sound_value::<DigestRecord>(&key::digest(id))?;
         Ok(record.map(|record| record.value.sha256))
     }

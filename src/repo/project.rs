@@ -283,7 +283,7 @@ impl Project {
     }
 
     /// The audit record of what this actor does to it now.
-    pub(super) fn noted(&self, actor: &Actor, action: Action) -> AuditRecord {
+    pub(super) fn audit_record(&self, actor: &Actor, action: Action) -> AuditRecord {
         AuditRecord {
             project: Some((self.number, self.repo_id().to_string())),
             ..AuditRecord::new(self.projects.clock().now(), actor, action)
@@ -291,7 +291,7 @@ impl Project {
     }
 
     /// The same, done to the branch of this number and name.
-    pub(super) fn noted_of(
+    pub(super) fn branch_audit_record(
         &self,
         actor: &Actor,
         action: Action,
@@ -299,7 +299,7 @@ impl Project {
     ) -> AuditRecord {
         AuditRecord {
             branch: Some((number, name.to_string())),
-            ..self.noted(actor, action)
+            ..self.audit_record(actor, action)
         }
     }
 }

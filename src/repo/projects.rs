@@ -8,6 +8,7 @@ use quick_cache::sync::Cache;
 use super::count_limits::CountLimits;
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
+use super::overview::Overviews;
 use super::resolve::{AbsentIds, EnteredSnapshots};
 use super::save::queue::SaveQueue;
 use super::steady_clock::SteadyClock;
@@ -15,7 +16,7 @@ use super::tallies::Saves;
 use super::upload::hashing::HashSlots;
 use super::upload::{NewFile, Upload};
 use super::validation::check::Validation;
-use super::{Error, Overview, Permit, Result};
+use super::{Error, Permit, Result};
 use crate::base::cache::CacheUse;
 use crate::base::clock::Clock;
 use crate::base::digest::byte_count;
@@ -28,9 +29,6 @@ use crate::object::record::ProjectRecord;
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::objects::Objects;
 use crate::store::{Batch, Expect, Scan, Store, Versioned};
-
-/// Projects whose overviews memory keeps, some hundred bytes each.
-const OVERVIEWS_KEPT: usize = 4096;
 
 /// All projects of a store. A cheap handle: clones share everything.
 #[derive(Clone, Debug)]
@@ -57,8 +55,7 @@ pub(super) struct Shared {
     pub(super) first_snapshots: Cache<u64, u64>,
     /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
     pub(super) moved_snapshots: Cache<u64, ((u64, u64), u64)>,
-    /// By project and the state of its branches.
-    pub(super) overviews: Cache<(u64, u64), Overview>,
+    pub(super) overviews: Overviews,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -90,7 +87,7 @@ impl Projects {
                 entered_snapshots: EnteredSnapshots::default(),
                 first_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
                 moved_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
-                overviews: Cache::new(OVERVIEWS_KEPT),
+                overviews: Overviews::default(),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),
@@ -176,7 +173,7 @@ impl Projects {
         let (firsts, moved) = (&self.shared.first_snapshots, &self.shared.moved_snapshots);
         uses.push(CacheUse::counted("first_snapshots", firsts));
         uses.push(CacheUse::counted("moved_snapshots", moved));
-        uses.push(CacheUse::counted("overviews", &self.shared.overviews));
+        uses.push(self.shared.overviews.cache_use());
         uses.extend(self.shared.validation.cache_uses());
         uses
     }

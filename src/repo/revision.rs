@@ -109,17 +109,22 @@ impl Revision {
         branch: u64,
         manifest: ManifestId,
         totals: Totals,
-        fixed: bool,
     ) -> Self {
         Self {
             project: project.clone(),
             branch,
             manifest,
             totals,
-            fixed,
+            fixed: false,
             is_new: false,
             place: None,
         }
+    }
+
+    /// The same state under a name that it keeps for ever.
+    pub(super) fn fixed(mut self) -> Self {
+        self.fixed = true;
+        self
     }
 
     /// The same state, which a change has just made.

@@ -9,6 +9,7 @@ use siteconf::store::{Batch, Expect, Pin, Store as _, StoreError};
 
 use crate::cluster::{Cluster, until};
 use crate::fixture::{blob, of_objects, of_write};
+use crate::proxy::Proxy;
 
 type Marks = <PostgresStore as Collectable>::Marks;
 
@@ -29,7 +30,8 @@ fn what_goes_by_what_was_done_before_is_refused_where_a_standby_has_taken_the_pl
 {
     let mut cluster = Cluster::start();
     cluster.ask("postgres", &format!("CREATE DATABASE {DATABASE}"));
-    let url = cluster.url(DATABASE);
+    let proxy = Proxy::new(cluster.socket());
+    let url = format!("postgres://siteconf@127.0.0.1:{}/{DATABASE}", proxy.port);
     PostgresStore::init(&url).unwrap();
     let store = PostgresStore::open(&url).unwrap();
     cluster.add_standby();
@@ -45,20 +47,25 @@ fn what_goes_by_what_was_done_before_is_refused_where_a_standby_has_taken_the_pl
     until(|| cluster.ask("postgres", is_primary) == ["t"]);
     let lost = blob(LOST).id;
     store.commit(ahead(LOST)).unwrap();
+    // Connections that there are stay: its row is at the one that has taken the place, and what is put is not.
+    proxy.lead_to(cluster.socket());
+    let late = store.pin().unwrap();
     cluster.kill_replaced();
 
     let naming = |pin: &dyn Pin| Batch {
         pins: pin.name().into_iter().collect(),
         ..of_write("head", Expect::Absent, Some(LOST))
     };
-    let refused = store.commit(naming(&*pin));
-    assert!(matches!(refused, Err(StoreError::Unpinned)), "{refused:?}");
+    for pin in [&*pin, &*late] {
+        let refused = store.commit(naming(pin));
+        assert!(matches!(refused, Err(StoreError::Unpinned)), "{refused:?}");
+    }
     assert!(store.record("head").unwrap().is_none());
     assert_eq!(store.are_there(&[lost]).unwrap(), [false]);
     // So the test would find it.
     assert_eq!(
         cluster.ask(DATABASE, "SELECT count(*) FROM siteconf.pin"),
-        ["1"]
+        ["2"]
     );
 
     let swept = collection.sweep(&Marks::default(), |_, _| {}, |_| ControlFlow::Continue(()));
@@ -74,7 +81,7 @@ fn what_goes_by_what_was_done_before_is_refused_where_a_standby_has_taken_the_pl
     assert_eq!(store.are_there(&unneeded).unwrap(), [true]);
 
     // Whoever begins again is served.
-    drop(pin);
+    drop((pin, late));
     let pin = store.pin().unwrap();
     store.commit(ahead(LOST)).unwrap();
     store.commit(naming(&*pin)).unwrap();

@@ -150,7 +150,8 @@ fn a_branch_that_is_deleted_or_renamed_while_it_is_moved_in_is_not_made_anew() {
                 .unwrap();
         }
         let refused = old.finish(moving, 3).unwrap_err().to_string();
-        let told = "the branch was deleted or renamed here meanwhile: run the same again";
+        let told = "the branch was deleted or renamed here meanwhile: give it its name again, or run the same \
+                    again to bring it anew";
         assert_eq!(refused, told, "renamed: {renamed}");
         assert!(scene.project.branch(&name).is_err());
     }

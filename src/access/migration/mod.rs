@@ -235,7 +235,7 @@ impl Tokens {
         batch.write(key, kept.expect(), &token);
         let changed = AuditRecord {
             detail: audit::detail("as the older system has it now".to_owned()),
-            ..self.noted(account, &token, actor, Action::TokenChanged)
+            ..self.audit_record(account, &token, actor, Action::TokenChanged)
         };
         audit::add(&mut batch, &changed);
         self.records.commit(batch)?;

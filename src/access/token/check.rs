@@ -92,8 +92,8 @@ impl Tokens {
                 if bound.is_some() {
                     let mut batch = change_of(&kept, &used);
                     let actor = Actor::account(&owner.name, from);
-                    let noted = self.noted(&owner, &used, &actor, Action::TokenBound);
-                    audit::add(&mut batch, &noted);
+                    let record = self.audit_record(&owner, &used, &actor, Action::TokenBound);
+                    audit::add(&mut batch, &record);
                     self.records.commit(batch)?;
                 } else {
                     let key = keys::token(used.account, used.number);

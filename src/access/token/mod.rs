@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
+use super::keys;
 use crate::base::clock::Timestamp;
 use crate::base::digest::sha256;
 use crate::base::id::Sha256;
@@ -16,6 +17,7 @@ use crate::base::limits::TOKEN_NAME_BYTES_MAX;
 use crate::base::name_error::{NameError, check_new};
 use crate::base::secret::Fingerprint;
 use crate::repo::Projects;
+use crate::store::{Batch, Expect};
 use scope::Scope;
 
 /// What a new token is to be.
@@ -183,6 +185,20 @@ impl Token {
     pub(super) fn is_value(&self, digest: Sha256, now: Timestamp) -> bool {
         let is_earlier = |earlier: &EarlierValue| earlier.digest == digest && now < earlier.until;
         self.digest == digest || self.earlier.as_ref().is_some_and(is_earlier)
+    }
+
+    /// The digests of its value, and of the one before.
+    pub(super) fn values(&self) -> impl Iterator<Item = Sha256> + use<> {
+        let earlier = self.earlier.map(|earlier| earlier.digest);
+        [Some(self.digest), earlier].into_iter().flatten()
+    }
+
+    /// Has a batch forget values of it. Those of one that came from an older system stay, and lead nowhere once it is
+    /// gone: what was revoked here must not come again.
+    pub(super) fn forget_values(&self, ended: impl Iterator<Item = Sha256>, batch: &mut Batch) {
+        for digest in ended.filter(|_| self.moved.is_none()) {
+            batch.delete(keys::token_digest(digest), Expect::Anything);
+        }
     }
 
     /// What the audit log knows it by.

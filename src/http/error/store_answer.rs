@@ -41,9 +41,13 @@ impl StoreAnswer {
             .logged(),
             StoreError::Busy
             | StoreError::Expired
-            | StoreError::Unpinned
             | StoreError::Underway { .. }
             | StoreError::Conflict { .. } => Self::unavailable(SOON, NOT_NOW),
+            StoreError::Unpinned => Self::unavailable(
+                SOON,
+                "what was read in is no longer kept, for the database was away meanwhile, or another server has taken \
+                 its place; send it again",
+            ),
             StoreError::LockInTheWay => Self::unavailable(SOON, NOT_NOW).logged(),
             StoreError::Unavailable => Self::unavailable(
                 SOON,

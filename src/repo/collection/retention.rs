@@ -154,7 +154,7 @@ impl Project {
             batch.write(key.clone(), found.expect(), &record);
             let record = AuditRecord {
                 detail: Some(keep.map_or("as the service".to_owned(), |keep| keep.to_string())),
-                ..self.noted(actor, Action::ProjectRetention)
+                ..self.audit_record(actor, Action::ProjectRetention)
             };
             audit::add(batch, &record);
             Ok(())
@@ -288,7 +288,7 @@ impl Branch {
                 }
                 let record = AuditRecord {
                     count: Some(some.len() as u64),
-                    ..project.noted_of(actor, Action::Prune, (self.number, self.name()))
+                    ..project.branch_audit_record(actor, Action::Prune, (self.number, self.name()))
                 };
                 audit::add(&mut batch, &record);
                 match pace.commit(store, projects.store().as_ref(), batch) {

@@ -18,7 +18,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::repo::{Error, Projects, Result, audit};
-use crate::store::{Batch, Expect, Record, Scan, Store, StoreError, retry};
+use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, retry};
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Projects {
             last,
             |batch, record, project, is_first| {
                 if is_first {
-                    audit::add(batch, &self.project_told(record, project));
+                    audit::add(batch, &self.project_forgotten(record, project));
                 }
                 keep_project(batch, record.number(), project);
                 Ok(())
@@ -75,7 +75,7 @@ impl Projects {
             last,
             |batch, record, branch, is_first| {
                 if is_first {
-                    audit::add(batch, &self.branch_told(record, branch)?);
+                    audit::add(batch, &self.branch_forgotten(record, branch)?);
                 }
                 let (project, number) = numbers_in(record);
                 keep_branch(batch, project, number, branch);
@@ -156,7 +156,7 @@ impl Projects {
         Ok(Some(marked))
     }
 
-    fn project_told(&self, record: &Record, project: &ProjectRecord) -> AuditRecord {
+    fn project_forgotten(&self, record: &Record, project: &ProjectRecord) -> AuditRecord {
         AuditRecord {
             project: Some((record.number(), project.repo_id.to_string())),
             ..AuditRecord::new(
@@ -167,7 +167,7 @@ impl Projects {
         }
     }
 
-    fn branch_told(&self, record: &Record, branch: &BranchRecord) -> Result<AuditRecord> {
+    fn branch_forgotten(&self, record: &Record, branch: &BranchRecord) -> Result<AuditRecord> {
         let (number, _) = numbers_in(record);
         let project = match self.sound_living(number)? {
             Some(project) => project.repo_id().to_string(),
@@ -195,7 +195,7 @@ impl Projects {
         Ok(done?)
     }
 
-    fn sweep_project(&self, number: u64, mut sweep: Sweep<'_>) -> Done<bool> {
+    fn sweep_project(&self, number: u64, mut sweep: Sweep<'_>) -> store::Result<bool> {
         let commits = key::commits(number);
         // Entries on their way would be left behind.
         self.background().flush(&commits);
@@ -254,8 +254,6 @@ struct Sweep<'a> {
     ended: bool,
 }
 
-type Done<T> = std::result::Result<T, StoreError>;
-
 impl<'a> Sweep<'a> {
     fn new(store: &'a dyn Store, go_on: &'a dyn Fn() -> bool) -> Self {
         Self {
@@ -266,7 +264,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn delete(&mut self, key: String, expect: Expect) -> Done<()> {
+    fn delete(&mut self, key: String, expect: Expect) -> store::Result<()> {
         self.batch.delete(key, expect);
         if self.batch.writes.len() >= FORGOTTEN_RECORDS_PER_COMMIT {
             self.commit()?;
@@ -275,7 +273,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Deletes the records under a prefix of which this is true.
-    fn folder(&mut self, prefix: &str, mut goes: impl FnMut(&Record) -> bool) -> Done<()> {
+    fn folder(&mut self, prefix: &str, mut goes: impl FnMut(&Record) -> bool) -> store::Result<()> {
         self.each(prefix, &mut |sweep, record| {
             if goes(record) {
                 sweep.delete(record.key.clone(), Expect::Anything)?;
@@ -289,8 +287,8 @@ impl<'a> Sweep<'a> {
     fn each(
         &mut self,
         prefix: &str,
-        act: &mut dyn FnMut(&mut Self, &Record) -> Done<()>,
-    ) -> Done<()> {
+        act: &mut dyn FnMut(&mut Self, &Record) -> store::Result<()>,
+    ) -> store::Result<()> {
         for records in self.store.pages(Scan {
             limit: FORGOTTEN_RECORDS_PER_COMMIT,
             keys_only: true,
@@ -307,12 +305,12 @@ impl<'a> Sweep<'a> {
     }
 
     /// Commits what is left; true if nothing was left out.
-    fn finish(mut self) -> Done<bool> {
+    fn finish(mut self) -> store::Result<bool> {
         self.commit()?;
         Ok(!self.ended)
     }
 
-    fn commit(&mut self) -> Done<()> {
+    fn commit(&mut self) -> store::Result<()> {
         let batch = std::mem::replace(&mut self.batch, Batch::with_reserve());
         self.ended |= !(self.go_on)();
         if !self.ended {

@@ -88,7 +88,7 @@ impl Projects {
             let restored = AuditRecord {
                 branch: Some((number, record.name.to_string())),
                 detail: new_name.map(|_| format!("was {}", kept.value.record.name)),
-                ..now.noted(actor, Action::BranchRestored)
+                ..now.audit_record(actor, Action::BranchRestored)
             };
             audit::add(batch, &restored);
             Ok(())

@@ -125,8 +125,6 @@ pub(in crate::repo) struct States {
     /// The oldest one read so far.
     read_to: Option<SnapshotVersion>,
     read_at_once: usize,
-    /// When the walk ends, by the time since the start; none where it may take as long as it takes.
-    until_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -140,17 +138,13 @@ impl Branch {
     /// The commits of this branch, from its head on.
     ///
     /// # Limits
-    /// [`COMMIT_SEARCH_S_MAX`] from now on: then the next one is [`Error::Unfinished`]. What was computed stays in memory,
-    /// so that another walk comes farther.
+    /// Where commit ids have to be computed first, [`COMMIT_SEARCH_S_MAX`] from now on: then the next one is
+    /// [`Error::Unfinished`]. What was computed stays in memory, so that another walk comes farther.
     pub fn commits(&self) -> Commits {
         let now = self.project.projects.clock().uptime_ms();
-        let states = States {
-            until_ms: Some(now + COMMIT_SEARCH_S_MAX * 1000),
-            ..States::of(self)
-        };
         Commits {
-            states,
-            newer: Newer::default(),
+            states: States::of(self),
+            newer: Newer::until(now + COMMIT_SEARCH_S_MAX * 1000),
             of_path: None,
         }
     }
@@ -174,7 +168,7 @@ impl Branch {
             return commit.ok_or(Error::missing(Missing::Revision));
         };
         let before = last.parent.map(|ParentRecord { manifest, totals }| {
-            Revision::new(&self.project, self.number, manifest, totals.into(), true)
+            Revision::new(&self.project, self.number, manifest, totals.into()).fixed()
         });
         Ok(Commit {
             revision: self.head(),
@@ -315,7 +309,6 @@ impl States {
             older: VecDeque::new(),
             read_to: None,
             read_at_once: 1,
-            until_ms: None,
         }
     }
 
@@ -336,15 +329,7 @@ impl States {
     }
 
     /// Goes on to the state before; gives the snapshot that holds it, which tells what came after.
-    ///
-    /// # Errors
-    /// [`Error::Unfinished`] when the time is over.
     pub(super) fn step(&mut self) -> Result<Option<Snapshot>> {
-        if let Some(until_ms) = self.until_ms
-            && self.branch.project.projects.clock().uptime_ms() >= until_ms
-        {
-            return Err(Error::Unfinished);
-        }
         if self.older.is_empty() {
             let read = self.branch.history(self.read_to, Some(self.read_at_once))?;
             self.read_to = read.last().map(|oldest| oldest.version);
@@ -418,7 +403,7 @@ impl Commits {
     /// Goes on to the newest state with the commit id of this one.
     fn skip_to(&mut self, wanted: &Revision) -> Result<()> {
         while let Some(state) = self.states.peek() {
-            if state.has_commit_id_of(wanted)? {
+            if self.newer.have_one_id(state, wanted)? {
                 return Ok(());
             }
             self.newer.insert(state);

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::base::id::{ManifestId, Sha256};
-use crate::repo::{Result, Revision};
+use crate::repo::{Error, Result, Revision};
 
 /// States of a project, of each what tells its commit id: some hundred bytes.
 ///
@@ -12,6 +12,8 @@ use crate::repo::{Result, Revision};
 #[derive(Debug, Default)]
 pub(super) struct Newer {
     by_totals: HashMap<(u64, u64), SameTotals>,
+    /// Until when digests are computed, by the time since the start; none where that may take as long as it takes.
+    until_ms: Option<i64>,
 }
 
 /// States with equal totals.
@@ -30,6 +32,14 @@ struct Several {
 }
 
 impl Newer {
+    /// None yet, of a walk whose digests are to be computed by then.
+    pub(super) fn until(until_ms: i64) -> Self {
+        Self {
+            until_ms: Some(until_ms),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn insert(&mut self, state: &Revision) {
         match self.by_totals.entry(totals(state)) {
             Entry::Vacant(none) => drop(none.insert(SameTotals::One(state.manifest()))),
@@ -38,23 +48,41 @@ impl Newer {
     }
 
     /// True if one of them has the commit id of this state.
+    ///
+    /// # Errors
+    /// [`Error::Unfinished`] when the time is over.
     pub(super) fn has(&mut self, state: &Revision) -> Result<bool> {
         let manifest = state.manifest();
+        let until_ms = self.until_ms;
         match self.by_totals.get_mut(&totals(state)) {
             None => Ok(false),
+            Some(SameTotals::One(one)) if *one == manifest => Ok(true),
             Some(SameTotals::One(one)) => {
-                Ok(*one == manifest || digest(state, *one)? == state.sha256()?)
+                require_time(state, until_ms)?;
+                Ok(digest(state, *one)? == state.sha256()?)
             }
             Some(SameTotals::Several(several)) => {
                 if several.manifests.contains(&manifest) {
                     return Ok(true);
                 }
+                require_time(state, until_ms)?;
                 for waiting in several.waiting.drain(..) {
                     several.digests.insert(digest(state, waiting)?);
                 }
                 Ok(several.digests.contains(&state.sha256()?))
             }
         }
+    }
+
+    /// True if these two have one commit id, as [`Revision::has_commit_id_of`].
+    ///
+    /// # Errors
+    /// [`Error::Unfinished`] when the time is over.
+    pub(super) fn have_one_id(&self, one: &Revision, other: &Revision) -> Result<bool> {
+        if one.manifest() != other.manifest() && totals(one) == totals(other) {
+            require_time(one, self.until_ms)?;
+        }
+        one.has_commit_id_of(other)
     }
 }
 
@@ -86,6 +114,16 @@ impl Revision {
         Ok(self.manifest() == other.manifest()
             || totals(self) == totals(other) && self.sha256()? == other.sha256()?)
     }
+}
+
+/// # Errors
+/// [`Error::Unfinished`] when the time is over in which digests of states of this project are computed.
+fn require_time(state: &Revision, until_ms: Option<i64>) -> Result<()> {
+    let is_over = |until_ms| state.project.projects.clock().uptime_ms() >= until_ms;
+    if until_ms.is_some_and(is_over) {
+        return Err(Error::Unfinished);
+    }
+    Ok(())
 }
 
 /// What tells apart most states without their digests.

@@ -58,7 +58,7 @@ impl Branch {
         let snapshot = record.decode::<SnapshotRecord>()?.value;
         let (manifest, totals) = (snapshot.manifest, snapshot.totals.into());
         let version = SnapshotVersion::new(record.number());
-        let revision = Revision::new(&self.project, self.number, manifest, totals, true);
+        let revision = Revision::new(&self.project, self.number, manifest, totals).fixed();
         Ok(Snapshot {
             version,
             revision: revision.at(version.number()),

@@ -152,7 +152,7 @@ impl BranchMove<'_> {
     fn lay(&mut self, state: &OldState, head: &Author) -> Result<bool> {
         let projects = &self.writer.projects;
         let store = projects.store().as_ref();
-        let snapshots = self.told(state)?;
+        let snapshots = self.snapshot_records(state)?;
         let name_key = key::branch_name(self.writer.number(), self.name.as_str());
         let (number, changed) = store.commit_prepared(|batch| -> Result<(u64, bool)> {
             let known = store.value::<u64>(&name_key)?;
@@ -163,7 +163,8 @@ impl BranchMove<'_> {
             let is_another = |laid| found.as_ref().is_none_or(|found| found.number != laid);
             if self.number.is_some_and(is_another) {
                 return Err(Error::invalid(
-                    "the branch was deleted or renamed here meanwhile: run the same again",
+                    "the branch was deleted or renamed here meanwhile: give it its name again, or run the same again \
+                     to bring it anew",
                 ));
             }
             let steps = Steps {
@@ -203,7 +204,7 @@ impl BranchMove<'_> {
                 count: u64::try_from(snapshots.len()).ok(),
                 snapshot: Some(record.snapshots).filter(|number| *number > 0),
                 detail: Some("moved in from an old tree".to_owned()),
-                ..self.writer.noted(self.writer.actor(), action)
+                ..self.writer.audit_record(self.writer.actor(), action)
             };
             audit::add(batch, &told);
             Ok((number, true))
@@ -234,7 +235,7 @@ impl BranchMove<'_> {
     }
 
     /// The records of what waits, all but how the first of their states was reached.
-    fn told(&self, state: &OldState) -> Result<Vec<(u64, SnapshotRecord)>> {
+    fn snapshot_records(&self, state: &OldState) -> Result<Vec<(u64, SnapshotRecord)>> {
         let mut told = Vec::with_capacity(self.waiting.len());
         let mut reached: Option<&Author> = None;
         for (index, old) in self.waiting.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 mod absent_ids;
 mod entered;
+mod find_blob;
 mod search;
 
 use std::collections::BTreeMap;
@@ -73,7 +74,7 @@ impl Project {
 
     /// The same of a branch that is there.
     pub(in crate::repo) fn state_of(&self, branch: u64, manifest: ManifestId) -> Result<Revision> {
-        let state = |totals| Revision::new(self, branch, manifest, totals, true);
+        let state = |totals| Revision::new(self, branch, manifest, totals).fixed();
         match self.projects.nodes().manifest(manifest) {
             Ok(kept) => Ok(state(kept.totals)),
             Err(error) => Err(state(Totals::default()).or_pruned(error.into())),

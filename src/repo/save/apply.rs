@@ -361,7 +361,7 @@ impl<'a> Head<'a> {
             Expect::Absent,
             &snapshot,
         );
-        self.note(job, &snapshot, number);
+        self.add_audit_record(job, &snapshot, number);
         let unchanged = id == self.record.manifest;
         if !unchanged {
             self.record.last = Some(LastChange {
@@ -391,7 +391,7 @@ impl<'a> Head<'a> {
     }
 
     /// Has the change told in the audit log.
-    fn note(&mut self, job: &Job, snapshot: &SnapshotRecord, number: u64) {
+    fn add_audit_record(&mut self, job: &Job, snapshot: &SnapshotRecord, number: u64) {
         let (restored, count) = match &*job.change {
             Change::Rollback { to, .. } => (Some(to.number()), None),
             Change::Batch { actions, .. } => (None, u64::try_from(actions.len()).ok()),
@@ -401,11 +401,11 @@ impl<'a> Head<'a> {
             | Change::Import { .. } => (None, None),
         };
         let action = Action::from(snapshot.operation);
-        let noted = self.branch.project.noted(&job.actor, action);
+        let record = self.branch.project.audit_record(&job.actor, action);
         let date = date_of(&job.change);
         let record = AuditRecord {
             // Of an import with a date of its own, when it was really made.
-            at: date.map_or(snapshot.created_at, |_| noted.at),
+            at: date.map_or(snapshot.created_at, |_| record.at),
             detail: audit::detail(self.remarks(job).join("; ")),
             branch: Some((self.branch.number, self.record.name.to_string())),
             path: match &*job.change {
@@ -415,7 +415,7 @@ impl<'a> Head<'a> {
             snapshot: Some(number),
             restored,
             count,
-            ..noted
+            ..record
         };
         audit::add(&mut self.batch, &record);
     }

@@ -92,7 +92,7 @@ impl ProjectWriter {
             batch.write(key::branch(self.number(), number), Expect::Absent, &record);
             let record = AuditRecord {
                 detail: from.and_then(|from| audit::detail(format!("from {from}"))),
-                ..now.noted_of(self.actor(), Action::BranchCreated, (number, name))
+                ..now.branch_audit_record(self.actor(), Action::BranchCreated, (number, name))
             };
             audit::add(batch, &record);
             Ok(number)
@@ -138,7 +138,7 @@ impl ProjectWriter {
             );
             let renamed = AuditRecord {
                 detail: audit::detail(format!("was {name}")),
-                ..now.noted_of(
+                ..now.branch_audit_record(
                     self.actor(),
                     Action::BranchRenamed,
                     (branch.number, new_name),
@@ -182,7 +182,8 @@ impl ProjectWriter {
                 Expect::Absent,
                 &record,
             );
-            let record = now.noted_of(self.actor(), Action::BranchDeleted, (branch.number, name));
+            let record =
+                now.branch_audit_record(self.actor(), Action::BranchDeleted, (branch.number, name));
             audit::add(batch, &record);
             Ok::<_, Error>(())
         })?;
@@ -213,7 +214,10 @@ impl ProjectWriter {
             batch.delete(key::project(self.number()), kept.expect());
             let deleted_key = key::deleted_project(self.number());
             batch.write(deleted_key, Expect::Absent, &record);
-            audit::add(batch, &self.noted(self.actor(), Action::ProjectDeleted));
+            audit::add(
+                batch,
+                &self.audit_record(self.actor(), Action::ProjectDeleted),
+            );
             Ok::<_, Error>(())
         })?;
         store.settle();

@@ -327,7 +327,7 @@ impl ProjectWriter {
             Ok(branch) => branch.refusal(refused),
             Err(_) => refused,
         })?;
-        let revision = Revision::new(&self.project, number, done.manifest, done.totals, false);
+        let revision = Revision::new(&self.project, number, done.manifest, done.totals);
         let applied = Applied {
             snapshot: done.snapshot,
             unchanged: done.unchanged,

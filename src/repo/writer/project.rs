@@ -35,7 +35,9 @@ impl ProjectWriter {
             let renamed = AuditRecord {
                 project: Some((number, new_id.to_string())),
                 detail: audit::detail(format!("was {old_id}")),
-                ..self.project.noted(self.actor(), Action::ProjectRenamed)
+                ..self
+                    .project
+                    .audit_record(self.actor(), Action::ProjectRenamed)
             };
             audit::add(batch, &renamed);
             Ok(())
@@ -64,7 +66,9 @@ impl ProjectWriter {
             batch.write(key::project(number), kept.expect(), &record);
             let given = AuditRecord {
                 account: Some(name.to_owned()),
-                ..self.project.noted(self.actor(), Action::ProjectTransferred)
+                ..self
+                    .project
+                    .audit_record(self.actor(), Action::ProjectTransferred)
             };
             audit::add(batch, &given);
             Ok::<_, Error>(())

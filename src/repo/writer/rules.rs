@@ -50,7 +50,9 @@ impl ProjectWriter {
             batch.write(key::project(self.number()), kept.expect(), &record);
             let set = AuditRecord {
                 detail: audit::detail(count.clone()),
-                ..self.project.noted(self.actor(), Action::ProjectRules)
+                ..self
+                    .project
+                    .audit_record(self.actor(), Action::ProjectRules)
             };
             audit::add(batch, &set);
             Ok(())

@@ -13,7 +13,7 @@ use crate::store::Result;
 
 /// Whether commits wait for a standby, whether a server that crashed starts again by itself, and whether pages
 /// have checksums.
-const SETTINGS: &str = "
+const SETTINGS_QUERY: &str = "
 SELECT current_setting('synchronous_standby_names') <> '',
     current_setting('restart_after_crash')::bool, current_setting('data_checksums') = 'on'";
 /// The oldest transaction that somebody's snapshot, a prepared transaction or a replication slot keeps from
@@ -75,7 +75,7 @@ async fn way_to_it(link: &Link) -> Result<Duration> {
 }
 
 async fn tell_settings(link: &Link) -> Result<()> {
-    let rows = link.read(SETTINGS, &[]).await?;
+    let rows = link.read(SETTINGS_QUERY, &[]).await?;
     let Some(row) = rows.first() else {
         return Ok(());
     };

@@ -29,7 +29,7 @@ const BEATEN: &str =
 const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::text)";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
 /// is told to be committed. Who waits for a lock is in time for a sign that needs none.
-const SETTINGS: &str =
+const BEAT_SETTINGS: &str =
     "SET statement_timeout = 0; SET lock_timeout = '1s'; SET enable_seqscan = off;";
 const EVERY: Duration = Duration::from_secs(1);
 /// After so long without a commit the primary is no longer believed. A suspension counts.
@@ -65,7 +65,7 @@ impl Beats {
     ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Self {
-            link: Link::new(server, SETTINGS),
+            link: Link::new(server, BEAT_SETTINGS),
             changes: Arc::clone(changes),
             want_of_room: Arc::clone(want_of_room),
             refused_uploads: refused_uploads.map(Arc::clone),

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::SETTINGS;
+use super::READER_SETTINGS;
 use super::failure::unfit;
 use super::known::{Change, Known};
 use super::link::Link;
@@ -114,11 +114,11 @@ impl Looked {
 impl Changes {
     /// Begins after the last change that there is.
     pub(super) async fn new(server: &Arc<Server>, writes: bool) -> Result<Self> {
-        let told = format!("{SETTINGS}{}", if writes { TAKE_SHARE } else { "" });
+        let told = format!("{READER_SETTINGS}{}", if writes { TAKE_SHARE } else { "" });
         let link = Link::new(server, told).answering_within(AWAY_AFTER);
         drop(link.first_session().await?);
         let began = now();
-        let beside = Link::new(server, SETTINGS).awaited_by_nobody();
+        let beside = Link::new(server, READER_SETTINGS).awaited_by_nobody();
         let last = match last_version(&link).await {
             Err(StoreError::Unavailable) if let Some(holder) = holder_of_changes(&beside).await => {
                 return Err(unfit(format!(

@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use super::failure::{Meaning, failure, meaning_of, unfit};
 use super::row::signed;
 use super::schema::Expected;
-use super::server::{SETTINGS, Server};
+use super::server::{SESSION_SETTINGS, Server};
 use super::{PostgresStore, THREADS, once};
 use crate::store::bucket_access::BucketAccess;
 use crate::store::remote::{start_runtime, wait};
@@ -105,7 +105,7 @@ impl Own {
             let (client, connection) = server.connect().await?;
             // It has nothing to say but that the connection has ended.
             drop(tokio::spawn(connection));
-            client.batch_execute(SETTINGS).await?;
+            client.batch_execute(SESSION_SETTINGS).await?;
             Ok(client)
         })?;
         Ok(Self {

@@ -17,7 +17,7 @@ const TAKE_FREE: &str = "SELECT pg_try_advisory_lock(1936290916, hashtext($1))";
 const TAKE: &str = "SELECT pg_advisory_lock(1936290916, hashtext($1))";
 const LEAVE: &str = "SELECT pg_advisory_unlock(1936290916, hashtext($1))";
 /// What the connection is told: the server gives up a little earlier.
-const SETTINGS: &str = "SET lock_timeout = '1900ms'; SET statement_timeout = '1950ms';";
+const LANE_SETTINGS: &str = "SET lock_timeout = '1900ms'; SET statement_timeout = '1950ms';";
 
 /// The way to the lanes: a connection over which any number of free lanes is taken, and one that waits for a lane
 /// that is not, one at a time.
@@ -42,8 +42,8 @@ impl Lanes {
     /// A way that connects when it is first used.
     pub(super) fn new(server: &Arc<Server>) -> Self {
         Self {
-            free: Link::new(server, SETTINGS),
-            waits: Link::new(server, SETTINGS),
+            free: Link::new(server, LANE_SETTINGS),
+            waits: Link::new(server, LANE_SETTINGS),
             turn: Arc::default(),
         }
     }

@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use super::failure::{Meaning, failure, meaning_of, unfit};
-use super::server::{Connection, Primary, SETTINGS, Server, Started, Timeline};
+use super::server::{Connection, Primary, SESSION_SETTINGS, Server, Started, Timeline};
 use crate::base::threads::lock;
 use crate::store::{Result, StoreError};
 
@@ -273,7 +273,7 @@ impl Link {
         );
         tokio::spawn(until_given_up(given_up, driven));
         self.server.require_sessions(&client).await?;
-        client.batch_execute(SETTINGS).await?;
+        client.batch_execute(SESSION_SETTINGS).await?;
         let told = client.batch_execute(&self.settings).await;
         told.map_err(|error| match error.code() {
             Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => {

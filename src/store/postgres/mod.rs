@@ -60,7 +60,7 @@ const THREADS: usize = 1;
 /// Connections that read. What many callers ask goes over each without waiting for earlier answers.
 const READERS: usize = 4;
 /// What a connection is told that reads. A plan that was made for small tables must do for large ones.
-const SETTINGS: &str = "
+const READER_SETTINGS: &str = "
 SET statement_timeout = '10s';
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off; SET enable_bitmapscan = off;
@@ -163,7 +163,7 @@ impl PostgresStore {
         };
         drop(runtime.spawn(Arc::clone(&changes).follow()));
         let writer = writes.then(|| Writer::start(&runtime, &server, &changes));
-        let told = format!("{SETTINGS}{}", if writes { "" } else { READ_ONLY });
+        let told = format!("{READER_SETTINGS}{}", if writes { "" } else { READ_ONLY });
         let readers = std::array::from_fn(|_| Link::new(&server, told.as_str()));
         Ok(Self {
             writer,
@@ -402,11 +402,10 @@ impl Store for PostgresStore {
     }
 
     fn pin(&self) -> Result<Box<dyn Pin>> {
-        if self.writer.is_none() {
-            return Err(StoreError::ReadOnly);
-        }
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
-        Ok(Box::new(TablePin::take(runtime.handle(), &self.server)?))
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?.handle();
+        let pin = TablePin::take(runtime, &self.server, writer.timeline())?;
+        Ok(Box::new(pin))
     }
 
     fn stage(&self) -> Result<Box<dyn Staging>> {

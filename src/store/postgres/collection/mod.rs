@@ -26,7 +26,7 @@ use crate::store::remote::wait;
 use crate::store::{Batch, Record, Result, Store, StoreError, prefix_end};
 
 /// What the connection of a collection is told.
-pub(super) const SETTINGS: &str = "
+pub(super) const COLLECTION_SETTINGS: &str = "
 SET lock_timeout = '5s';
 SET statement_timeout = '60s';
 SET plan_cache_mode = force_generic_plan;
@@ -118,7 +118,7 @@ impl Collectable for PostgresStore {
             return Err(StoreError::ReadOnly);
         }
         // A server that has taken the place of this one may lack the epoch, and what others have touched since.
-        let link = Arc::new(Link::new(&self.server, SETTINGS).of_one_history());
+        let link = Arc::new(Link::new(&self.server, COLLECTION_SETTINGS).of_one_history());
         let locking = Arc::clone(&link);
         let holds = self.over(async move {
             let session = locking
@@ -173,7 +173,7 @@ impl Collectable for PostgresStore {
         visit: &mut dyn FnMut(&Record) -> Result<()>,
     ) -> Result<()> {
         // Of its own: whatever happens, the snapshot goes with the connection.
-        let link = Arc::new(Link::new(&self.server, SETTINGS));
+        let link = Arc::new(Link::new(&self.server, COLLECTION_SETTINGS));
         let session = self.over(async move {
             let session = link.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
             session.query(BEGIN, &[]).await?;
@@ -261,7 +261,7 @@ impl Collectable for PostgresStore {
     }
 
     fn note_collection(&self, kept: KeptByCollection) -> Result<()> {
-        let link = Arc::new(Link::new(&self.server, SETTINGS));
+        let link = Arc::new(Link::new(&self.server, COLLECTION_SETTINGS));
         let noted: Statement<3> = [
             Box::new(kept.at.to_string()),
             Box::new(signed(kept.live_bytes)),

@@ -1,7 +1,8 @@
 //! Pins: rows that are renewed while they are held, and keep what was put since.
 //!
 //! What is put ahead of a commit leaves no change, by which a database is found to lack what it had. So the name of a pin
-//! begins with the history in which it was taken, and the commit that names it is refused in any other one.
+//! begins with the history in which things are put when it is taken, and the commit that names it is refused in any other
+//! one. The rest of it is chance.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -11,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::SETTINGS;
+use super::COLLECTION_SETTINGS;
 use crate::store::postgres::link::{CONNECTION_WAIT_MAX, Link};
 use crate::store::postgres::server::{Server, Timeline};
 use crate::store::remote::wait_on;
@@ -36,13 +37,17 @@ pub(in crate::store::postgres) struct TablePin {
 }
 
 impl TablePin {
-    /// Takes a pin.
-    pub(in crate::store::postgres) fn take(runtime: &Handle, server: &Arc<Server>) -> Result<Self> {
-        let link = Arc::new(Link::new(server, SETTINGS));
+    /// Takes a pin for what is put in this history; where nothing was put yet, in that of the server that it finds.
+    pub(in crate::store::postgres) fn take(
+        runtime: &Handle,
+        server: &Arc<Server>,
+        puts_in: Option<Timeline>,
+    ) -> Result<Self> {
+        let link = Arc::new(Link::new(server, COLLECTION_SETTINGS));
         let taking = Arc::clone(&link);
         let name = wait_on(runtime, async move {
             let session = taking.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
-            let name = name_in(session.timeline);
+            let name = name_in(puts_in.unwrap_or(session.timeline));
             taking.read(TAKE, &[&name.as_slice(), &STANDS_S]).await?;
             Ok(name)
         })?;

@@ -118,7 +118,7 @@ impl Inspectable for PostgresStore {
     }
 
     fn hold_off_collections(&self) -> Result<NoCollection> {
-        let link = Link::new(&self.server, collection::SETTINGS);
+        let link = Link::new(&self.server, collection::COLLECTION_SETTINGS);
         let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let (session, is_ours) = wait(runtime, async move {
             let session = link.session(Instant::now() + CONNECTION_WAIT_MAX).await?;

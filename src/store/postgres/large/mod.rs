@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use self::sweep::{sweep, sweep_daily};
 use super::link::Link;
 use super::server::Server;
-use super::{PostgresStore, SETTINGS};
+use super::{PostgresStore, READER_SETTINGS};
 use crate::base::clock::{Clock, SystemClock};
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_access::BucketAccess;
@@ -75,7 +75,7 @@ impl PostgresStore {
             return Ok(0);
         };
         bucket.require(self.server.store_id()?, self.has_places()?)?;
-        let link = Link::new(&self.server, SETTINGS);
+        let link = Link::new(&self.server, READER_SETTINGS);
         let swept = Arc::clone(bucket);
         bucket.wait(async move { Ok(sweep(&link, &swept, &clock).await?.removed()) })
     }
@@ -110,7 +110,7 @@ pub(super) fn without_bucket() -> StoreError {
 
 /// Over a connection of its own: what carries requests to the bucket carries it, too.
 async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
-    let link = Link::new(&server, SETTINGS);
+    let link = Link::new(&server, READER_SETTINGS);
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut looks: u32 = 0;

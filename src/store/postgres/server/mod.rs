@@ -43,7 +43,7 @@ const PROBES_APART: Duration = Duration::from_secs(1);
 /// to: they say that a commit may not be kept. The server, too, looks whether we are still there: what a machine
 /// that died has locked, and its connections, would stay for hours. How long others wait for a lock, a statement or a
 /// transaction takes (PostgreSQL 17), or an idle connection lasts, which a role may be set to, is not for what serves many.
-pub(super) const SETTINGS: &str = "
+pub(super) const SESSION_SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
 SET idle_in_transaction_session_timeout = '10s';
@@ -285,7 +285,7 @@ impl Server {
     pub(super) async fn require(&self, client: &Client) -> Result<(Started, Timeline)> {
         let started = require_server(client).await?;
         self.require_store(client).await?;
-        Ok((started, Timeline::of(client).await))
+        Ok((started, Timeline::of(client).await?))
     }
 
     async fn require_store(&self, client: &Client) -> Result<()> {
@@ -311,7 +311,7 @@ struct Single {
 impl Single {
     async fn prepare(&self) -> Result<()> {
         require_server(&self.client).await?;
-        Ok(self.client.batch_execute(SETTINGS).await?)
+        Ok(self.client.batch_execute(SESSION_SETTINGS).await?)
     }
 
     /// Waits until the connection is gone, so that nobody finds it any more.

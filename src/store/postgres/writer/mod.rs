@@ -6,7 +6,7 @@ mod pruning;
 use std::collections::VecDeque;
 use std::iter;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
@@ -16,14 +16,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use self::pruning::prune;
-use super::SETTINGS as OF_READERS;
+use super::READER_SETTINGS;
 use super::changes::Changes;
 use super::failure::{Meaning, failure, meaning_of, said_by};
 use super::group::{self, Arrays, Job, Outcomes};
 use super::link::{CONNECTION_WAIT_MAX, Link, Params, Session};
 use super::row::signed;
-use super::server::Server;
+use super::server::{Server, Timeline};
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
+use crate::base::threads::lock;
 use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError};
 
@@ -39,7 +40,7 @@ const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
 const CALL_MAX: Duration = Duration::from_secs(30);
 /// What the connection that writes is told, beside the number of its process. Each look is by an index: the plans are made while the tables
 /// are empty, and stay.
-const SETTINGS: &str = "
+const WRITER_SETTINGS: &str = "
 SET lock_timeout = '5s';
 SET statement_timeout = 0;
 SET plan_cache_mode = force_generic_plan;
@@ -54,6 +55,7 @@ SET enable_mergejoin = off;
 pub(super) struct Writer {
     jobs: Sender<Job>,
     want_of_room: Arc<Trouble>,
+    timeline: Arc<Mutex<Option<Timeline>>>,
     task: JoinHandle<()>,
 }
 
@@ -65,14 +67,19 @@ impl Writer {
         changes: &Arc<Changes>,
     ) -> Self {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
-        let named = format!("{SETTINGS}SET siteconf.writer = {};", changes.writer());
+        let named = format!(
+            "{WRITER_SETTINGS}SET siteconf.writer = {};",
+            changes.writer()
+        );
         let want_of_room = Arc::new(Trouble::of_room());
         let (written, counted) = watch::channel(0);
         drop(runtime.spawn(prune(
-            Link::new(server, OF_READERS).awaited_by_nobody(),
+            Link::new(server, READER_SETTINGS).awaited_by_nobody(),
             counted,
         )));
+        let timeline = Arc::default();
         let calls = Calls {
+            timeline: Arc::clone(&timeline),
             want_of_room: Arc::clone(&want_of_room),
             link: Link::new(server, named),
             changes: Arc::clone(changes),
@@ -84,6 +91,7 @@ impl Writer {
         Self {
             jobs,
             want_of_room,
+            timeline,
             task,
         }
     }
@@ -101,6 +109,11 @@ impl Writer {
         &self.want_of_room
     }
 
+    /// The history in which it writes, once it has written.
+    pub(super) fn timeline(&self) -> Option<Timeline> {
+        *lock(&self.timeline)
+    }
+
     /// False when the task has panicked.
     pub(super) fn is_alive(&self) -> bool {
         !self.task.is_finished()
@@ -110,6 +123,7 @@ impl Writer {
 /// What the task holds.
 struct Calls {
     link: Link,
+    timeline: Arc<Mutex<Option<Timeline>>>,
     want_of_room: Arc<Trouble>,
     changes: Arc<Changes>,
     /// With the serial of a group, the name under which its outcome is kept.
@@ -224,6 +238,7 @@ impl Calls {
                 }
                 Err(_) => return Err(Box::new(|| StoreError::Unavailable)),
             };
+            *lock(&self.timeline) = Some(session.timeline);
             let arrays = Arrays::new(group, session.timeline);
             let seen = signed(self.changes.last());
             let named: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{FileView, Project, Result, Revision};
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::{BLOB_SEARCH_NODES_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX};
 use crate::manifest::NodeSource;
 use crate::object::node::{FileEntry, Value};
+use crate::repo::{FileView, Project, Result, Revision};
 
 /// Snapshots read at once.
 const READ_AT_ONCE: usize = 256;
