@@ -160,6 +160,28 @@ fn a_scrape_reads_nothing_of_the_store_and_a_probe_is_there() {
 }
 
 #[test]
+fn a_whole_tree_is_kept_once_whatever_else_its_address_holds() {
+    let daemon = Daemon::start_with(&LISTEN);
+    let project = use_service(&daemon);
+    let (reader, watcher) = (daemon.reader(&project), daemon.watcher());
+    let kept = || values(&scrape(&watcher))["siteconf_cache_entries{cache=\"rendered\"}"].to_bits();
+    let tree = |more: &str| {
+        let target = format!("{READ}/projects/acme%2Fshop.erp/repository/tree?{more}");
+        reader.get(&target).expect_status(200).json()
+    };
+    let whole = tree("recursive=true&pagination=none");
+    let before = kept();
+    for number in 0..9 {
+        let more = format!("pagination=none&unknown={number}&recursive=1&ref=main");
+        assert_eq!(tree(&more), whole);
+    }
+    assert_eq!(kept(), before);
+    // A page has links, in which all of its address is.
+    tree("recursive=true&page=1&unknown=1");
+    assert_ne!(kept(), before);
+}
+
+#[test]
 fn a_port_that_is_taken_refuses_the_start_before_anything_is_done() {
     let mut daemon = Daemon::start();
     let project = use_service(&daemon);

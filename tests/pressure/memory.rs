@@ -237,14 +237,15 @@ fn readers_that_take_nothing_of_trees() {
     open_files(2_000);
     let (daemon, mut admin) = with_project(&PATIENT);
     let folder = tempfile::tempdir().unwrap();
-    for number in 0..3_000 {
-        let below = folder.path().join((number % 50).to_string());
-        std::fs::create_dir_all(&below).unwrap();
-        std::fs::write(below.join(format!("{number:0>100}.xml")), "").unwrap();
+    let below = folder.path().join("f".repeat(250));
+    std::fs::create_dir(&below).unwrap();
+    for number in 0..200 {
+        std::fs::write(below.join(format!("{number:0>200}.xml")), "").unwrap();
     }
     daemon.import(folder.path());
     let [reader, other] = [(); 2].map(|()| daemon.reader(&mut admin));
-    let tree = read("/tree?recursive=true&pagination=none&ref=main");
+    // Of pages each address has its own: it is in their links.
+    let tree = read("/tree?recursive=true&per_page=100&ref=main");
     let kept = reader.another().get(&tree);
     let crowd = Crowd::of(&daemon);
     let targets = (0..900).map(|number| format!("{tree}&x={number}"));

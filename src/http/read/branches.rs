@@ -87,7 +87,7 @@ fn render(
 fn key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
     Ok(RenderedKey {
         state: ShownState::of_branches(project)?,
-        url: context.url(),
+        asked: context.url(),
         coding: Coding::accepted(context.headers()),
     })
 }

@@ -184,7 +184,7 @@ fn rendered_key(context: &RequestContext, project: &Project) -> Result<Option<Re
     }
     Ok(Some(RenderedKey {
         state: ShownState::of_branches(project)?,
-        url: context.target(),
+        asked: context.target(),
         coding: Coding::Identity,
     }))
 }

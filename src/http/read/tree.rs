@@ -79,6 +79,28 @@ impl Asked {
         state.map_err(not_found)
     }
 
+    /// How long the answer may be used again.
+    fn freshness(&self) -> Freshness {
+        Freshness::of_reference(self.reference.as_deref())
+    }
+
+    /// By what the answer is kept. One without pages has no links: whatever else is in its address, it is the same.
+    fn key(&self, context: &RequestContext, state: &Revision) -> RenderedKey {
+        let asked = match self.paging {
+            Paging::Whole | Paging::Plain => {
+                let folder = self.folder.as_ref().map_or("", FilePath::as_str);
+                let (paging, freshness) = (&self.paging, self.freshness());
+                format!("{paging:?} {freshness:?} {} {folder}", self.recursive)
+            }
+            Paging::Numbered { .. } | Paging::From { .. } => context.url(),
+        };
+        RenderedKey {
+            state: ShownState::of_revision(state),
+            asked,
+            coding: Coding::accepted(context.headers()),
+        }
+    }
+
     /// Entries that were shown on the pages before.
     fn shown(&self) -> u64 {
         self.place.as_ref().map_or(0, |place| place.shown)
@@ -116,14 +138,6 @@ fn not_found(error: repo::Error) -> Error {
     Error::from(error).revision_as("404 Tree Not Found")
 }
 
-fn key(context: &RequestContext, state: &Revision) -> RenderedKey {
-    RenderedKey {
-        state: ShownState::of_revision(state),
-        url: context.url(),
-        coding: Coding::accepted(context.headers()),
-    }
-}
-
 /// The answer of [`list`] if it is kept for the state that the branch is in.
 pub(super) fn rendered(
     context: &RequestContext,
@@ -133,7 +147,7 @@ pub(super) fn rendered(
     let Some(state) = asked.known_state(project)? else {
         return Ok(None);
     };
-    let kept = context.service.rendered.get(&key(context, &state));
+    let kept = context.service.rendered.get(&asked.key(context, &state));
     Ok(kept.map(|body| body.reply(context.headers())))
 }
 
@@ -147,7 +161,7 @@ pub(super) fn searches(context: &RequestContext, project: &Project) -> Result<bo
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let asked = Asked::by(context, project)?;
     let state = asked.state(project)?;
-    let freshness = Freshness::of_reference(asked.reference.as_deref());
+    let freshness = asked.freshness();
     let unless_pruned = |error| not_found(state.or_pruned(error));
     let listing = state.listing(asked.folder.as_ref(), asked.recursive);
     let listing = listing.map_err(unless_pruned)?;
@@ -163,7 +177,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             lines,
         ));
     }
-    let key = key(context, &state);
+    let key = asked.key(context, &state);
     let rendered = &context.service.rendered;
     let body = rendered.get_or_render(&key, || {
         let entries = listing.part(skip, take).map_err(unless_pruned)?;

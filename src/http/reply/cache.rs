@@ -16,8 +16,8 @@ use crate::repo::{Project, Revision, RevisionId};
 pub(in crate::http) struct RenderedKey {
     /// The state that it shows.
     pub(in crate::http) state: ShownState,
-    /// The address that was asked for, with all parameters: links and pages are made of it.
-    pub(in crate::http) url: String,
+    /// What was asked for: the address with all parameters, where links and pages are made of it.
+    pub(in crate::http) asked: String,
     /// The coding that the client takes; the answer has it where it is worth it.
     pub(in crate::http) coding: Coding,
 }
@@ -74,7 +74,7 @@ impl RenderedCache {
         let usual = RENDERED_BYTES / RENDERED_USUAL_BYTES;
         Self {
             answers: byte_cache(RENDERED_BYTES, usual, |key, answer| {
-                256 + key.url.len() + answer.memory()
+                256 + key.asked.len() + answer.memory()
             }),
         }
     }
