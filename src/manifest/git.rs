@@ -7,10 +7,9 @@ use sha1::{Digest, Sha1};
 
 use super::nodes::NodeSource;
 use super::walk;
-use crate::base::cache::CacheUse;
+use crate::base::cache::{CacheUse, get_or_make};
 use crate::base::id::{GitId, NodeId};
 use crate::base::limits::DIGEST_CACHE_ENTRIES;
-use crate::base::may_block;
 use crate::object::node::{DirectoryEntry, Value, git_mode};
 use crate::store::Result;
 
@@ -40,11 +39,7 @@ impl TreeIds {
     /// Memory for the nodes on the way to an entry, however many there are: git's text of a directory is hashed as it is
     /// made.
     pub fn of(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
-        if let Some(id) = self.known.get(&root) {
-            return Ok(id);
-        }
-        let compute = || self.compute(source, root);
-        may_block(|| self.known.get_or_insert_with(&root, compute))
+        get_or_make(&self.known, &root, || self.compute(source, root))
     }
 
     fn compute(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {

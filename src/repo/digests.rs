@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use quick_cache::sync::Cache;
 
 use super::Result;
-use crate::base::cache::{ByteCache, CacheUse, byte_cache};
+use crate::base::cache::{ByteCache, CacheUse, byte_cache, get_or_make};
 use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
 use crate::base::limits::{DIGEST_CACHE_ENTRIES, DIGEST_STATES_BYTES};
-use crate::base::may_block;
 use crate::base::threads::joined::Joined;
 use crate::manifest::Nodes;
 use crate::manifest::digest::Digested;
@@ -244,15 +243,9 @@ impl Computed {
 
     /// The digest of a state, which the store does not keep if it is new.
     fn digest(&self, branch: u64, id: ManifestId, is_new: bool) -> store::Result<Sha256> {
-        if let Some(sha256) = self.known.get(&id) {
-            return Ok(sha256);
-        }
-        // Of many who ask at once, one computes and the others wait for it.
-        may_block(|| {
-            self.known.get_or_insert_with(&id, || {
-                let kept = if is_new { None } else { self.kept(id)? };
-                kept.map_or_else(|| self.compute(branch, id), Ok)
-            })
+        get_or_make(&self.known, &id, || {
+            let kept = if is_new { None } else { self.kept(id)? };
+            kept.map_or_else(|| self.compute(branch, id), Ok)
         })
     }
 

@@ -4,9 +4,8 @@ use quick_cache::sync::Cache;
 
 use super::Result;
 use crate::base::branch_name::BranchName;
-use crate::base::cache::CacheUse;
+use crate::base::cache::{CacheUse, get_or_make};
 use crate::base::clock::Timestamp;
-use crate::base::may_block;
 
 /// Projects whose overviews memory keeps, some hundred bytes each.
 const KEPT: usize = 4096;
@@ -58,9 +57,6 @@ impl Overviews {
         branches: (u64, u64),
         look: impl FnOnce() -> Result<Overview>,
     ) -> Result<Overview> {
-        if let Some(known) = self.known.get(&branches) {
-            return Ok(known);
-        }
-        may_block(|| self.known.get_or_insert_with(&branches, look))
+        get_or_make(&self.known, &branches, look)
     }
 }

@@ -62,7 +62,7 @@ fn what_goes_by_what_was_done_before_is_refused_where_a_standby_has_taken_the_pl
     }
     assert!(store.record("head").unwrap().is_none());
     assert_eq!(store.are_there(&[lost]).unwrap(), [false]);
-    // So the test would find it.
+    // Both are there: it is for the history alone that they are refused.
     assert_eq!(
         cluster.ask(DATABASE, "SELECT count(*) FROM siteconf.pin"),
         ["2"]

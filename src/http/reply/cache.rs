@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::coding::Coding;
 use super::rendered::Rendered;
-use crate::base::cache::{ByteCache, CacheUse, byte_cache};
+use crate::base::cache::{ByteCache, CacheUse, byte_cache, get_or_make};
 use crate::base::limits::{RENDERED_BYTES, RENDERED_USUAL_BYTES};
-use crate::base::may_block;
 use crate::http::error::Error;
 use crate::repo::{Project, Revision, RevisionId};
 
@@ -103,12 +102,6 @@ impl RenderedCache {
         key: &RenderedKey,
         render: impl FnOnce() -> Result<Rendered, Error>,
     ) -> Result<Arc<Rendered>, Error> {
-        if let Some(answer) = self.get(key) {
-            return Ok(answer);
-        }
-        may_block(|| {
-            self.answers
-                .get_or_insert_with(key, || render().map(Arc::new))
-        })
+        get_or_make(&self.answers, key, || render().map(Arc::new))
     }
 }

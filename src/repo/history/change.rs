@@ -1,8 +1,8 @@
 //! The changes of a branch: each snapshot with the state that replaced the one it holds.
 
 use super::snapshot::Snapshot;
+use crate::base::cache::get_or_make;
 use crate::base::limits::CHANGES_COUNTED_MAX;
-use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff;
 use crate::manifest::diff::ChangeCounts;
@@ -30,14 +30,9 @@ pub fn changed_files(before: &Revision, after: &Revision) -> Result<Option<Chang
     }
     let known = &after.project.projects.shared.counted_changes.known;
     let key = (before.manifest(), after.manifest());
-    if let Some(counts) = known.get(&key) {
-        return Ok(counts);
-    }
-    may_block(|| {
-        known.get_or_insert_with(&key, || {
-            let (old, new) = (before.root()?, after.root()?);
-            Ok(diff::counts(after.nodes(), old, new, CHANGES_COUNTED_MAX)?)
-        })
+    get_or_make(known, &key, || {
+        let (old, new) = (before.root()?, after.root()?);
+        Ok(diff::counts(after.nodes(), old, new, CHANGES_COUNTED_MAX)?)
     })
 }
 
