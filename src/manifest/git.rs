@@ -39,14 +39,29 @@ impl TreeIds {
     /// Memory for the nodes on the way to an entry, however many there are: git's text of a directory is hashed as it is
     /// made.
     pub fn of(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
-        get_or_make(&self.known, &root, || self.compute(source, root))
+        let mut is_above_others = false;
+        let id = get_or_make(&self.known, &root, || {
+            self.compute(source, root, &mut is_above_others)
+        })?;
+        if is_above_others {
+            // What was asked for since it came stays where others go: to know it again would take all of those below it.
+            let _ = self.known.get(&root);
+        }
+        Ok(id)
     }
 
-    fn compute(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
+    /// Sets `is_above_others` where the directory has directories in it.
+    fn compute(
+        &self,
+        source: &impl NodeSource,
+        root: NodeId,
+        is_above_others: &mut bool,
+    ) -> Result<GitId> {
         // Git tells the length first.
         let mut length = 0;
-        each_entry(source, root, |mode, name, _| {
+        each_entry(source, root, |mode, name, entry| {
             length += mode.len() + 1 + name.len() + 1 + size_of::<GitId>();
+            *is_above_others |= matches!(entry, Entry::Directory(_));
             Ok(())
         })?;
         let mut hasher = Sha1::new();

@@ -11,6 +11,8 @@ mod check;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 #[cfg(test)]
+mod git;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod large;
