@@ -284,20 +284,25 @@ fn bound_unsent(stream: &TcpStream) {
 /// Tells a client why its connection is not served, and ends it. Nothing of it is read before. A few are waited for,
 /// because a client that has sent something does not see the answer otherwise.
 async fn refuse(accepted: Accepted, lingering: Arc<Semaphore>) {
-    // What was just opened has room for so little.
     match accepted {
         Accepted::Tcp(stream, _) => {
-            let said = stream.try_write(REFUSAL.as_bytes()).is_ok();
+            let said = say(&stream, REFUSAL.as_bytes()).await;
             end_refused(stream, said, &lingering).await;
         }
         // A handshake would cost more than the refusal saves.
         Accepted::Tls(stream, ..) => {
-            let said = stream.try_write(&handshake::ALERT).is_ok();
+            let said = say(&stream, &handshake::ALERT).await;
             end_refused(stream, said, &lingering).await;
         }
         // It is trusted, and so never refused.
         Accepted::Unix(_) => {}
     }
+}
+
+/// Sends this over a connection that was just opened, which has room for so little; false where it could not.
+async fn say(stream: &TcpStream, words: &[u8]) -> bool {
+    // Nothing is known of it yet, and a write would not even be tried.
+    stream.writable().await.is_ok() && stream.try_write(words).is_ok()
 }
 
 async fn end_refused<S>(mut stream: S, said: bool, lingering: &Semaphore)
