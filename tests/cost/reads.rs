@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use siteconf::base::clock::SystemClock;
 use siteconf::base::id::Kind;
@@ -130,6 +131,18 @@ fn a_digest_that_a_hundred_ask_for_at_once_is_computed_once() {
     assert!(passed.node_reads > 0 && passed.node_reads < found.rows(Kind::Node));
 }
 
+/// Waits until the store keeps a digest, as it does a moment after it was told, or before the state is looked for by it.
+fn wait_until_kept(project: &Project, digest: &str) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    let kept = || {
+        let found = project.resolve(Some(&digest[..40])).unwrap();
+        found.kept_digest().unwrap()
+    };
+    while kept().is_none() {
+        assert!(Instant::now() < patience);
+    }
+}
+
 #[test]
 fn asking_again_for_a_branch_that_did_not_change_does_no_work() {
     let found = Found::new();
@@ -138,8 +151,7 @@ fn asking_again_for_a_branch_that_did_not_change_does_no_work() {
         main.head().digest().unwrap().to_string()
     };
     let digest = poll(&found.project);
-    // It is kept a moment after it was told, or before the state is looked for by it.
-    found.project.resolve(Some(&digest[..40])).unwrap();
+    wait_until_kept(&found.project, &digest);
     found.counts.inner().take();
     for _ in 0..1000 {
         assert_eq!(poll(&found.project), digest);
@@ -200,8 +212,7 @@ fn the_digest_of_a_state_that_comes_back_is_not_computed_again() {
     let one = digest();
     bench.save(&main, &path, body(2, 100));
     assert_ne!(digest(), one);
-    // Both are kept a moment after they were told, or before a state is looked for by one.
-    bench.project.resolve(Some(&one[..40])).unwrap();
+    wait_until_kept(&bench.project, &one);
     bench.save(&main, &path, body(1, 100));
     let counts = bench.counts.inner();
     counts.take();

@@ -82,6 +82,8 @@ fn what_goes_by_what_was_done_before_is_refused_where_a_standby_has_taken_the_pl
 
     // Whoever begins again is served.
     drop((pin, late));
+    // One has no connection any more: it is released over another, and nobody waits for that.
+    until(|| cluster.ask(DATABASE, "SELECT count(*) FROM siteconf.pin") == ["0"]);
     let pin = store.pin().unwrap();
     store.commit(ahead(LOST)).unwrap();
     store.commit(naming(&*pin)).unwrap();

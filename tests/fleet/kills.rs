@@ -28,7 +28,7 @@ const ROUNDS_A_FAILOVER: u64 = 10;
 const PAUSE_US_MAX: u64 = 3_000;
 /// How long changes may be refused when the primary was killed, says README; and on a machine that stands still meanwhile.
 const FAILOVER_USUAL: Duration = Duration::from_secs(5);
-const FAILOVER_MAX: Duration = Duration::from_secs(20);
+const FAILOVER_MAX: Duration = Duration::from_secs(45);
 /// Answers that are waited for after a fault, and for how long: none comes where all clients wait for the end.
 const ANSWERS_AFTER: usize = 10;
 const SILENCE_MAX: Duration = Duration::from_secs(5);

@@ -11,6 +11,10 @@ use crate::daemon::{file, siteconf_at};
 use crate::proxy::Proxy;
 use crate::store::Store;
 
+/// How many daemons were heard of since they last had to be.
+const JUST_SIGNED: &str =
+    "SELECT count(*) FROM siteconf.daemon WHERE at > now() - interval '1200 milliseconds'";
+
 #[test]
 fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     let mut cluster = Cluster::start();
@@ -25,6 +29,8 @@ fn what_a_primary_without_its_standby_tells_is_refused_after_3_seconds() {
     cluster.add_standby();
     let mut readers = [0, 1].map(|daemon| store.admin_at(daemon));
     for turn in 0..2 {
+        // Each has just been told that it is believed, for 3 seconds.
+        until(|| store.ask(&cluster, JUST_SIGNED) == ["2"]);
         let cut = Instant::now();
         cluster.cut_standby_off();
         for reader in &mut readers {

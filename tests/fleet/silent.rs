@@ -33,6 +33,7 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     let began = Instant::now();
     cluster.end_connections();
     until(|| put(&mut admin));
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     // Nothing tells a process that has just begun which of them hang.
     let more = ["three", "four"].map(|name| {
         let folder = cluster.folder().join(name);
@@ -44,8 +45,11 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     let mut flags = store.flags.clone();
     let url = flags[1].to_str().unwrap();
     flags[1] = url.replace('@', &format!("@{three},{four},")).into();
+    let began = Instant::now();
     let status = siteconf_at(&flags).arg("status").output().unwrap();
     assert_eq!(status.status.code(), Some(0), "{status:?}");
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    let began = Instant::now();
     let another = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&store.flags));
     let mut admin = another.again(&admin.credential);
     assert!(put(&mut admin));

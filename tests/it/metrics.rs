@@ -314,7 +314,7 @@ fn a_real_prometheus_scrapes_it() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let config = format!(
-        "scrape_configs:\n- job_name: siteconf\n  scrape_interval: 200ms\n  scrape_timeout: 200ms\n  \
+        "scrape_configs:\n- job_name: siteconf\n  scrape_interval: 1s\n  scrape_timeout: 1s\n  \
          static_configs:\n  - targets: [\"{target}\"]\n"
     );
     fs::write(at("prometheus.yml"), config).unwrap();
@@ -341,7 +341,7 @@ fn a_real_prometheus_scrapes_it() {
         let value = found.pointer("/data/result/0/value/1")?;
         Some(value.as_str()?.to_owned())
     };
-    let end = Instant::now() + Duration::from_mins(1);
+    let end = Instant::now() + Duration::from_mins(2);
     for (query, expected) in [
         ("up", "1"),
         ("siteconf_build_info", "1"),

@@ -46,11 +46,18 @@ fn ten_thousand_connections_that_are_held_leave_the_others_theirs() {
     let held: Vec<_> = (0..HELD)
         .map(|number| hold(&crowd, number, &reader.credential))
         .collect();
+    // What other processes of the machine take, they take of a service that nobody holds up as well.
+    let (free, mut free_admin) = limited::with_project(&[]);
+    put(&mut free_admin, "config.xml", b"<config/>");
+    let free_reader = free.reader(&mut free_admin);
+    let mut seen = Vec::new();
     let fast = (0..ATTEMPTS).any(|_| {
         let p99 = p99_of_the_others(&admin, &reader);
-        p99 < P99_MAX
+        let free_p99 = p99_of_the_others(&free_admin, &free_reader);
+        seen.push((p99, free_p99));
+        p99 < P99_MAX.max(3 * free_p99)
     });
-    assert!(fast, "no p99 of {ATTEMPTS} was below {P99_MAX:?}");
+    assert!(fast, "too slow, beside one that is free: {seen:?}");
     // The service has not ended any of them meanwhile.
     let open = descriptors(&daemon);
     assert!(open > HELD, "{open} are open");

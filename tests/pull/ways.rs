@@ -376,10 +376,14 @@ fn of_files(count: u32, before_a_file: impl Fn() + Send + Sync + 'static) -> Fak
 fn what_comes_soon_comes_over_few_connections_and_those_of_a_long_fetch_are_given_back() {
     let scene = Scene::new();
     let fake = of_files(64, || {});
+    let began = Instant::now();
     let pull = scene.command(&fake.base(), &["--parallel", "64"]).output();
     assert!(pull.unwrap().status.success());
     assert_eq!(read(&scene.dir()).len(), 64);
-    assert!(fake.connected() < 32, "{}", fake.connected());
+    // One for what it asks first, one to fetch with, and one more for each 50 ms that this took.
+    let may = 3 + began.elapsed().as_millis() / 50;
+    let connected = fake.connected();
+    assert!(connected as u128 <= may, "{connected} of {may}");
 
     // Goes on once eight wait for their files.
     let all = Barrier::new(8);

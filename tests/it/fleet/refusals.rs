@@ -33,13 +33,20 @@ fn well() -> (Option<i32>, Value, Value) {
 #[track_caller]
 pub(super) fn assert_found(daemon: &Daemon, refuses: &str, changes_refused: &Value) {
     soon(|| status(daemon).0 == Some(1));
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-    let finding = format!("the daemon on {} refuses {refuses}", host.trim_end());
     let (code, refused, findings) = status(daemon);
     assert_eq!(
         (code, &refused, findings),
-        (Some(1), changes_refused, json!([finding]))
+        (Some(1), changes_refused, finding(refuses))
     );
+}
+
+/// What `status` finds of a daemon that refuses so much.
+pub(super) fn finding(refuses: &str) -> Value {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    json!([format!(
+        "the daemon on {} refuses {refuses}",
+        host.trim_end()
+    )])
 }
 
 /// The same of one that refuses changes.
