@@ -68,7 +68,7 @@ export function BranchScreen(props: ScreenProps) {
       ) : branches.error || !branches.value ? (
         <Coming of={branches} />
       ) : branches.value.length === 0 ? (
-        <NoBranch repo={route.repo} may={props.project?.permissions.write ?? false} onDone={branches.again} />
+        <NoBranch repo={route.repo} may={props.project?.permissions.write ?? false} branches={branches} />
       ) : route.branch ? (
         <NoSuch
           repo={route.repo}

@@ -1,5 +1,6 @@
 // What was deleted and can still be brought back: branches and projects.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { isNowhere } from "../shared/focus.ts";
 import type { Loaded } from "../shared/load.ts";
 import { complain, notify } from "../shared/notice.tsx";
 import { Behind, Coming, Empty } from "../shared/parts.tsx";
@@ -56,7 +57,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
   const [restored, count] = useState(0);
   useLayoutEffect(() => {
     // The button that was pressed has gone with its row.
-    if (restored > 0 && document.activeElement === document.body) document.getElementById("main")?.focus();
+    if (restored > 0 && isNowhere()) document.getElementById("main")?.focus();
   }, [restored]);
   const restore = async (one: calls.Deleted, as?: string) => {
     const there = await calls.restore(one.id, as);
@@ -67,6 +68,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
     notify(say("isRestored", { name: branch ?? repo }), { label: say("open"), run: open });
   };
   const begin = async (one: calls.Deleted) => {
+    if (busy) return;
     setBusy(one.id);
     try {
       await restore(one);

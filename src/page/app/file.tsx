@@ -1,6 +1,7 @@
 // The open file: text, message, save.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Editor } from "../editor/host.ts";
+import { isDialogOpen } from "../shared/focus.ts";
 import { Icon } from "../shared/icons.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Path, Trouble, Waiting } from "../shared/parts.tsx";
@@ -94,7 +95,7 @@ function useKeys(save: () => void, wrap: () => void): void {
     const listener = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.code === "KeyS") {
         event.preventDefault();
-        if (!document.querySelector("dialog[open]")) now.current.save();
+        if (!isDialogOpen()) now.current.save();
       } else if (event.altKey && !event.ctrlKey && event.code === "KeyZ") {
         event.preventDefault();
         now.current.wrap();
@@ -226,6 +227,7 @@ function Head({ repo, branch, path, at, may, gone, acts, drawn, file, onSave, on
       : problems.some((one) => !one.warning)
         ? say("saveWithProblems")
         : "Ctrl S";
+  const button = useRef<HTMLButtonElement>(null);
   return (
     <header class="filehead">
       <h1 class="grow">
@@ -267,15 +269,21 @@ function Head({ repo, branch, path, at, may, gone, acts, drawn, file, onSave, on
           value={drawn.message}
           onInput={(event) => file.setMessage(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.isComposing) onSave();
+            if (event.key !== "Enter" || event.isComposing) return;
+            // The message goes with what is saved.
+            button.current?.focus();
+            onSave();
           }}
         />
       )}
       {writes && (
         <button
           type="button"
+          ref={button}
           class="button primary"
-          disabled={!changed || !may.write || saving}
+          disabled={!may.write}
+          // It keeps the focus once there is nothing to save.
+          aria-disabled={!changed || saving}
           title={why}
           onClick={onSave}
         >

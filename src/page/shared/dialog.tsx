@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { settleFocus } from "./focus.ts";
 import { Icon } from "./icons.tsx";
 import { t } from "./text.ts";
 
@@ -37,7 +38,11 @@ export function Dialog({
   useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
-    return () => dialog.close();
+    return () => {
+      dialog.close();
+      // What had it before may not be there any more.
+      settleFocus();
+    };
   }, []);
   /** Somebody filled in a field: a click that misses must not throw that away. */
   const filled = useRef(false);
@@ -90,4 +95,16 @@ export function Dialog({
       </div>
     </dialog>
   );
+}
+
+/** Tells whether a dialog is still drawn: what it began may end after it is gone. */
+export function useDrawn(): () => boolean {
+  const drawn = useRef(true);
+  useLayoutEffect(
+    () => () => {
+      drawn.current = false;
+    },
+    [],
+  );
+  return () => drawn.current;
 }

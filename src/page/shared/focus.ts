@@ -3,6 +3,9 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 export const isNowhere = (): boolean => !document.activeElement || document.activeElement === document.body;
 
+/** Whether a dialog is open. Nothing else can have the keys then, and it gives them back when it closes. */
+export const isDialogOpen = (): boolean => document.querySelector("dialog[open]") !== null;
+
 /** Gives the keys to the content of the page, or to what had them before, where nothing has them. */
 export function settleFocus(before?: EventTarget | null): void {
   // What is closed now gives them back first.

@@ -9,7 +9,7 @@ export interface Loaded<T> {
   error: unknown;
   /** Asks again, and keeps what is there until the answer comes. */
   again: () => void;
-  /** Replaces what is there. */
+  /** Replaces what is there, unless that is of other keys by now. */
   set: (value: T) => void;
 }
 
@@ -23,9 +23,10 @@ export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Pro
   const [state, setState] = useState<{ value: T | null; error: unknown }>({ value: null, error: null });
   const [turn, setTurn] = useState(0);
   const seen = useRef(keys);
-  const current = seen.current.length === keys.length && seen.current.every((key, at) => key === keys[at]);
+  const isCurrent = () =>
+    seen.current.length === keys.length && seen.current.every((key, at) => key === keys[at]);
   useEffect(() => {
-    const same = seen.current.every((key, at) => key === keys[at]);
+    const same = isCurrent();
     seen.current = keys;
     if (!same) setState({ value: null, error: null });
     const abort = new AbortController();
@@ -38,7 +39,9 @@ export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Pro
   }, [...keys, turn]);
   const again = useCallback(() => setTurn((n) => n + 1), []);
   useBack(state.error, again);
-  const set = useCallback((value: T) => setState({ value, error: null }), []);
+  const set = (value: T) => {
+    if (isCurrent()) setState({ value, error: null });
+  };
   // What belongs to other keys is not shown for a frame.
-  return current ? { ...state, again, set } : { value: null, error: null, again, set };
+  return isCurrent() ? { ...state, again, set } : { value: null, error: null, again, set };
 }

@@ -1,7 +1,7 @@
 // Branches and projects get other names, are deleted and restored.
 import { same, soon } from "../browser.mjs";
 import { branch, newProject, PASSWORD, project } from "../seed.mjs";
-import { changed, editor, open, put, type } from "./editor/steps.mjs";
+import { changed, editor, hold, open, put, type } from "./editor/steps.mjs";
 
 const api = "/site-builder/api";
 const dialog = (page) => page.getByRole("dialog");
@@ -64,6 +64,7 @@ export default [
     await name.fill("release/2");
     await page.keyboard.press("Enter");
     await page.getByText("The branch is release/2 now").waitFor();
+    await hold(page);
     same(await names(world, repo), ["release/2", "taken"]);
     await isOpenAs(person, repo, "release/2");
     same(await page.getByText("is not saved").count(), 0);
@@ -92,6 +93,7 @@ export default [
     same(await names(world, repo), ["dev", "main"]);
     await confirm();
     await page.getByText("Deleted main").waitFor();
+    await hold(page);
     same(await names(world, repo), ["dev"]);
     await soon(() => place(page), [`files/${repo}`, "dev", null]);
     await undo(page);
@@ -124,6 +126,7 @@ export default [
     await dialog(page).getByLabel("Type").fill("pos");
     await page.keyboard.press("Enter");
     await page.getByText("The project is deleted/named.pos now").waitFor();
+    await hold(page);
     same([await isThere(world, repo), await isThere(world, "deleted/named.pos")], [false, true]);
     await isOpenAs(person, "deleted/named.pos", "main");
     await undo(page);
@@ -143,6 +146,7 @@ export default [
     await person.shot("delete project");
     await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText(`Deleted ${repo}`).waitFor();
+    await hold(page);
     same(await isThere(world, repo), false);
     await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor();
     same(await page.getByRole("link", { name: "deleted/project.erp" }).count(), 0);

@@ -1,7 +1,7 @@
 // Opening, editing and saving a file: its bytes come back as they were, but for what was typed.
 import { same, soon } from "../browser.mjs";
 import { file, newProject, PASSWORD } from "../seed.mjs";
-import { bytes, changed, editor, keys, open, put, saved, type, utf16 } from "./editor/steps.mjs";
+import { another, answerAfter, bytes, changed, editor, keys, open, put, saved, type, utf16 } from "./editor/steps.mjs";
 
 const windows = (...parts) => Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...Buffer.from(part, "latin1")] : part)));
 // "Цены": Windows-1251, CP 866, KOI8-R.
@@ -102,12 +102,7 @@ export default [
     await keys(person, "Control+s");
     await saved(person);
     // The branch is told to be another before the undo is answered.
-    await person.route("**/files/a.txt*", async (route) => {
-      if (route.request().method() !== "PUT") return route.fallback();
-      const response = await route.fetch();
-      await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor().catch(() => null);
-      await route.fulfill({ response });
-    });
+    await answerAfter(person, "PUT", "**/files/a.txt*", await another(page));
     await page.getByRole("button", { name: "Undo", exact: true }).last().click();
     await page.getByText("The save of a.txt was taken back").waitFor();
     await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor();

@@ -129,6 +129,45 @@ export default [
     await world.admin.json("DELETE", "/site-builder/api/accounts/place-2");
   }],
 
+  ["a row that goes while its deletion is answered leaves the keys to the row in its place", async (world) => {
+    const repo = await newProject(world.admin, "acme/rows", { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    const row = (name) => page.getByRole("treeitem", { name });
+    // What is told of the branch may come before the answer.
+    await person.route("**/files/b.txt*", async (route) => {
+      if (route.request().method() !== "DELETE") return route.fallback();
+      const response = await route.fetch();
+      await row("b.txt").waitFor({ state: "detached" });
+      await route.fulfill({ response });
+    });
+    await row("b.txt").focus();
+    await keys(person, "Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).waitFor();
+    await keys(person, "Enter");
+    await page.getByText("Deleted b.txt").waitFor();
+    await soon(() => page.evaluate(() => document.activeElement.innerText.trim()), "c.txt");
+  }],
+
+  ["the keys stay where a save was sent from its message, and in the content once the last file has gone", async (world) => {
+    const repo = await newProject(world.admin, "acme/last", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    person.expected.push(/404/);
+    await editor(person);
+    await type(person, "b\n");
+    await changed(person);
+    await page.getByLabel("What changed? (optional)").fill("why");
+    await keys(person, "Enter");
+    await saved(person);
+    await soon(() => page.evaluate(() => document.activeElement.textContent), "Save");
+    await page.getByRole("treeitem", { name: "a.txt" }).focus();
+    await keys(person, "Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("Deleted a.txt").waitFor();
+    await soon(() => focused(page), "main");
+  }],
+
   ["the first link of the page skips to its content", async (world) => {
     const { page } = await world.at(`/site-builder/files/${REPO}?branch=main`);
     const skip = page.getByRole("link", { name: "Skip to the content" });

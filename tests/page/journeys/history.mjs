@@ -1,6 +1,7 @@
 // Support at night: see what changed, go back, take that back.
 import { counted, same, soon } from "../browser.mjs";
 import { branch, bytesOf, file, newProject } from "../seed.mjs";
+import { hold } from "./editor/steps.mjs";
 
 const text = async (world, repo, path) => new TextDecoder().decode(await bytesOf(world.admin, repo, "main", path));
 
@@ -28,6 +29,7 @@ export default [
     await page.locator("main").getByRole("button", { name: "Go back to before this" }).click();
     await page.getByRole("button", { name: "Roll back 2 files" }).click();
     await page.getByText("The branch is back at v0002").waitFor();
+    await hold(page);
     same(await clicks(), 3, "clicks");
     same([await text(world, repo, "a.txt"), await text(world, repo, "b.txt")], ["a one\n", "b one\n"]);
     await page.locator(".moment.rollback").waitFor();
@@ -108,6 +110,7 @@ export default [
     const allow = await leave((route) => route.continue());
     allow();
     await page.getByText("The branch is back at v0002").waitFor();
+    await hold(page);
     same(new URL(page.url()).search, "?branch=main&change=v0002");
     await page.locator(".moment.rollback").waitFor();
     await page.getByRole("button", { name: "Undo", exact: true }).click();

@@ -1,7 +1,7 @@
 // Files and folders are deleted: what goes is told, what others saved is not removed unseen, and there is a way back.
 import { same, soon } from "../browser.mjs";
 import { branch, newProject, PASSWORD } from "../seed.mjs";
-import { changed, editor, keys, open, put, text, type } from "./editor/steps.mjs";
+import { changed, editor, hold, keys, open, put, text, type } from "./editor/steps.mjs";
 
 const row = (page, name) => page.getByRole("treeitem").filter({ has: page.locator(".name").getByText(name, { exact: true }) });
 const heading = (page, name) => page.getByRole("heading", { name, level: 1 });
@@ -54,6 +54,7 @@ export default [
     await person.shot("remove file");
     await confirm(page);
     await page.getByText("Deleted config/a.txt").waitFor();
+    await hold(page);
     same(await paths(world, repo), ["b.txt"]);
     await heading(page, repo).waitFor();
     same(new URL(page.url()).searchParams.get("path"), null);
@@ -121,6 +122,7 @@ export default [
     }, { times: 1 });
     await confirm(page, "Delete 3 files");
     await page.getByText("Deleted f", { exact: true }).waitFor();
+    await hold(page);
     same(await paths(world, repo), ["f2/c.txt"]);
     await undo(page);
     await page.getByText("f is back").waitFor();
@@ -156,6 +158,7 @@ export default [
     await ofRow(page, "a.txt", "Delete…");
     await confirm(page);
     await page.getByText("Deleted a.txt").waitFor();
+    await hold(page);
     await put(world, repo, "a.txt", "theirs\n");
     await undo(page);
     await page.getByText("Somebody saved since.").waitFor();
@@ -193,6 +196,7 @@ export default [
     await dialog(page).getByText("You typed in 2 of its files and did not save").waitFor();
     await confirm(page, "Delete 2 files");
     await page.getByText("Deleted f", { exact: true }).waitFor();
+    await hold(page);
     same(await paths(world, repo), []);
     same(await drafts(page, repo), []);
     await undo(page);

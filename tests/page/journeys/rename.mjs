@@ -1,7 +1,7 @@
 // Files and folders get other paths: what was typed goes along, nothing is replaced, and there is a way back.
 import { same, soon } from "../browser.mjs";
 import { branch, newProject } from "../seed.mjs";
-import { changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
+import { changed, editor, hold, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 const row = (page, name) => page.getByRole("treeitem").filter({ has: page.locator(".name").getByText(name, { exact: true }) });
 /** Of the file that is open: its last name. */
@@ -10,8 +10,6 @@ const dialog = (page) => page.getByRole("dialog");
 const field = (page) => dialog(page).getByLabel("Path");
 const shown = (page) => page.locator(".file .cm-content").innerText();
 const undo = (page) => page.locator(".toast").getByRole("button", { name: "Undo" }).last().click();
-/** Points at what was said last: it stays for so long. */
-const hold = (page) => page.locator(".toast").last().hover();
 const query = (page) => new URL(page.url()).searchParams.get("path");
 
 const paths = async (world, repo) =>

@@ -9,7 +9,7 @@ const controls = (page, within) => page.evaluate((within) => {
     .flatMap((place) => [...place.querySelectorAll("a[href], button, input, select, textarea")])
     // What is there for each project, file and change is of the same kind as the one before it.
     .filter((node) => node.checkVisibility() && !(node.closest("tbody tr, [role=treeitem], .moment:not(.now) ~ .moment") && !node.closest(".items")))
-    .map((node) => nameOf(node).replace(/, (just now|\d.*)$/, "").replace(/ \d+\.\S* ·/, " ·") + (node.disabled ? " (off)" : ""));
+    .map((node) => nameOf(node).replace(/, (just now|\d.*)$/, "").replace(/ \d+\.\S* ·/, " ·") + (node.disabled || node.ariaDisabled === "true" ? " (off)" : ""));
 }, within);
 
 const SCREEN = "body > #page > :not(header)";

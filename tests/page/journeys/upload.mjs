@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { same } from "../browser.mjs";
 import { branch, newProject, PASSWORD } from "../seed.mjs";
-import { bytes, text } from "./editor/steps.mjs";
+import { bytes, hold, text } from "./editor/steps.mjs";
 
 /** Drops files on the page, as a drag from the desktop would; `null` stands for a folder, which the path names. */
 async function drop(page, files, over = "Drop to add to main") {
@@ -60,6 +60,7 @@ export default [
     await sheet.getByLabel("What changed? (optional)").fill("the new release");
     await sheet.getByRole("button", { name: "Save 3 files" }).click();
     await page.getByText("Saved 3 files").waitFor();
+    await hold(page);
     same(await text(world, repo, "config/a.txt"), "new\n");
     same(await bytes(world, repo, "config/b/empty"), []);
     same(await text(world, repo, long), "<a/>");
@@ -150,6 +151,7 @@ export default [
     await sheet.getByText("2 new · 0 replaced").waitFor();
     await sheet.getByRole("button", { name: "Save 2 files" }).click();
     await page.getByText("Saved 3 files").waitFor();
+    await hold(page);
     same(batches.length, 4);
     same([await text(world, repo, "a.txt"), await text(world, repo, "c.txt")], ["new\n", "c\n"]);
     await page.getByRole("button", { name: "Undo", exact: true }).click();

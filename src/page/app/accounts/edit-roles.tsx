@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
+import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
+import { complain } from "../../shared/notice.tsx";
 import { Alert } from "../../shared/parts.tsx";
 import { wordsOf } from "../../shared/text.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
@@ -20,6 +21,7 @@ interface EditProps {
 /** The roles of an account: each given and each taken is one change, which counts at once. */
 export function EditRoles({ account, own, onClose, onDone }: EditProps) {
   const { name, roles } = account;
+  const isDrawn = useDrawn();
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
   const [leaving, leave] = useState(false);
@@ -33,7 +35,9 @@ export function EditRoles({ account, own, onClose, onDone }: EditProps) {
       onDone(await act());
       return true;
     } catch (error) {
-      fail(wordsOf(error));
+      // What somebody began and closed is not done, and they are to know.
+      if (isDrawn()) fail(wordsOf(error));
+      else complain(wordsOf(error));
       return false;
     } finally {
       setBusy(false);
@@ -65,7 +69,7 @@ export function EditRoles({ account, own, onClose, onDone }: EditProps) {
                 class="quiet"
                 aria-label={say("take", { role: shortOf(role) })}
                 title={say("take", { role: shortOf(role) })}
-                disabled={busy}
+                aria-disabled={busy}
                 onClick={() => take(role)}
               >
                 <Icon of="trash" />
@@ -78,7 +82,7 @@ export function EditRoles({ account, own, onClose, onDone }: EditProps) {
         <RoleFields key={given} label={say("give")} />
         {failed && <Alert>{failed}</Alert>}
         <div class="actions">
-          <button type="submit" class="button primary" disabled={busy}>
+          <button type="submit" class="button primary" aria-disabled={busy}>
             {say("giveIt")}
           </button>
         </div>

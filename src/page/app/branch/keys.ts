@@ -1,12 +1,13 @@
 // Keys of the branch's screen.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { isDialogOpen } from "../../shared/focus.ts";
 import { go, type Route } from "../route.ts";
 import type { Change } from "./history-state.ts";
 
 /** True while somebody types, or a sheet is open: then a key means a letter, or the sheet. */
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0];
-  if (document.querySelector("dialog[open]")) return true;
+  if (isDialogOpen()) return true;
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || /^(input|textarea|select)$/i.test(target.localName);
 }

@@ -1,4 +1,6 @@
+import type { Loaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
 import { noted } from "../frame/lazy.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { go } from "../route.ts";
@@ -7,16 +9,19 @@ interface NewBranchProps {
   repo: string;
   /** The revision that it begins with; without one it begins empty. */
   from?: string;
+  /** The branches of the project. */
+  branches: Loaded<Schemas["AdminBranch"][]>;
   onClose: () => void;
-  onDone: () => void;
 }
 
-export function NewBranch({ repo, from, onClose, onDone }: NewBranchProps) {
+export function NewBranch({ repo, from, branches, onClose }: NewBranchProps) {
   const send = async (fields: FormData) => {
     const name = String(fields.get("name"));
     const { createBranch } = await noted(import("../named/calls.ts"));
-    await createBranch(repo, name, from);
-    onDone();
+    const made = await createBranch(repo, name, from);
+    // Before it is gone to: it would not be there.
+    branches.set([...(branches.value ?? []).filter((one) => one.name !== name), made]);
+    branches.again();
     onClose();
     go({ screen: "files", repo, branch: name });
   };

@@ -1,6 +1,6 @@
 // The name of a new file: the service is asked about it before the editor opens, so that nobody writes a text that
 // cannot be saved there.
-import { useDrawn } from "../../shared/drawn.ts";
+import { useDrawn } from "../../shared/dialog.tsx";
 import { t } from "../../shared/text.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { enter } from "../route.ts";

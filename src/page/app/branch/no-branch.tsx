@@ -1,8 +1,10 @@
 // A project without a branch, and in place of a branch or a project that is not there.
 import { useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
+import type { Loaded } from "../../shared/load.ts";
 import { Empty } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
 import { address, BASE } from "../route.ts";
 import { NewBranch } from "./new-branch.tsx";
 
@@ -10,11 +12,10 @@ interface NoBranchProps {
   repo: string;
   /** Whether one may be made. */
   may: boolean;
-  /** One was made. */
-  onDone: () => void;
+  branches: Loaded<Schemas["AdminBranch"][]>;
 }
 
-export function NoBranch({ repo, may, onDone }: NoBranchProps) {
+export function NoBranch({ repo, may, branches }: NoBranchProps) {
   const [making, make] = useState(false);
   return (
     <Empty icon="branch" title={t("noBranch")}>
@@ -25,7 +26,7 @@ export function NoBranch({ repo, may, onDone }: NoBranchProps) {
           {t("newBranch")}
         </button>
       )}
-      {making && <NewBranch repo={repo} onClose={() => make(false)} onDone={onDone} />}
+      {making && <NewBranch repo={repo} branches={branches} onClose={() => make(false)} />}
     </Empty>
   );
 }

@@ -1,8 +1,6 @@
 // Going back: what would change is shown first, then one button does it, unless somebody saved meanwhile.
-import { useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
-import { useDrawn } from "../../shared/drawn.ts";
-import { settleFocus } from "../../shared/focus.ts";
+import { useRef, useState } from "preact/hooks";
+import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { Icon } from "../../shared/icons.tsx";
 import { useLoaded } from "../../shared/load.ts";
 import { complain, notify } from "../../shared/notice.tsx";
@@ -53,7 +51,10 @@ export function Rollback({
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
   const path = alone && file ? [file] : undefined;
-  const { value: list, ...preview } = useLoaded([head, alone, change.version], () =>
+  // What comes of going back itself may be heard of before its answer: it is no other state to go back from.
+  const at = useRef(head);
+  if (!busy) at.current = head;
+  const { value: list, ...preview } = useLoaded([at.current, alone, change.version], () =>
     calls.rehearsal(repo, branch, { to: change.version, path }),
   );
   // As going back would be: to try again changes nothing.
@@ -64,11 +65,10 @@ export function Rollback({
     setBusy(true);
     fail("");
     try {
-      const back = await calls.rollback(repo, branch, { to: change.version, path, expect: head });
+      const back = await calls.rollback(repo, branch, { to: change.version, path, expect: at.current });
       onMoved();
       // Whoever went elsewhere meanwhile stays there.
       if (isDrawn()) onDone();
-      settleFocus();
       const { restored, snapshot, commit_id: expect } = back;
       // Where nobody can tell what state the branch has now, nothing is undone by one click.
       const takeBack = async (expect: string) => {
@@ -121,7 +121,8 @@ export function Rollback({
             type="button"
             class="button danger"
             autofocus
-            disabled={busy || !list?.length}
+            // It keeps the focus, and with it the keys of the dialog.
+            aria-disabled={busy || !list?.length}
             onClick={run}
           >
             {busy ? <span class="busy" /> : <Icon of="back" />}

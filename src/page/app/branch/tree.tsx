@@ -1,7 +1,7 @@
 // The files of a state. Only the rows in sight are in the document, so that a folder of 100,000 entries scrolls
 // as one of ten does.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isNowhere } from "../../shared/focus.ts";
+import { isDialogOpen, isNowhere, settleFocus } from "../../shared/focus.ts";
 import { REM_PX } from "../../shared/rem.ts";
 import { size, t } from "../../shared/text.ts";
 import { entryNow, useWayBack } from "../parts/entries.ts";
@@ -120,18 +120,26 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
   useLayoutEffect(() => {
     if (moves > 0) box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
   }, [moves]);
-  // Nor do those after a row that others take away, as its own deletion does.
+  // Nor do those after a row that others take away, as its own deletion does: it may go while that is still asked.
   const held = useRef<Element | null>(null);
   const at = useRef(focused);
   useLayoutEffect(() => {
-    const was = at.current;
-    at.current = focused;
-    if (!held.current || held.current.isConnected) return;
+    const isThere = rows[focused]?.path === wanted;
+    if (isThere) at.current = focused;
+    if (!held.current || held.current.isConnected || isDialogOpen()) return;
     held.current = null;
     // One that was scrolled out of sight is still there.
-    const isThere = rows[focused]?.path === wanted;
-    if (!isThere && document.activeElement === document.body) move(was);
+    if (isThere || !isNowhere()) return;
+    if (rows.length > 0) move(at.current);
+    else settleFocus();
   });
+  // Nor where all of them go, as those that are found.
+  useLayoutEffect(
+    () => () => {
+      if (held.current) settleFocus();
+    },
+    [],
+  );
   const act = (row: Row) => (row.folder ? onToggle(row.path) : onOpen(row.path));
   const outOf = (row: Row) => {
     if (row.folder && row.open) return onToggle(row.path, false);
@@ -197,9 +205,9 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
         held.current = event.target as Element;
       }}
       onBlurCapture={({ target }) => {
-        // A row that goes loses the focus as well.
+        // A row that goes loses the focus as well, and a dialog over it gives it back.
         queueMicrotask(() => {
-          if (held.current === target && held.current?.isConnected) held.current = null;
+          if (held.current === target && held.current?.isConnected && !isDialogOpen()) held.current = null;
         });
       }}
     >

@@ -58,7 +58,7 @@ export function Table({ list, own, busy, onRestore }: TableProps) {
                 type="button"
                 class="button"
                 aria-label={say("restoreNamed", { name: nameOf(one) })}
-                disabled={busy === one.id}
+                aria-disabled={busy === one.id}
                 onClick={() => onRestore(one)}
               >
                 <Icon of="back" />

@@ -11,8 +11,10 @@ import { say } from "./words.ts";
 const AGAIN_MS = 5000;
 
 export class Following extends Reading {
-  /** The commit that the last save here made: that it appears is no news. */
+  /** The commit that the last save here made, or its undo: that it appears is no news. */
   protected ownCommit: string | null = null;
+  /** A save is being taken back: what is heard of that is looked at after its answer. */
+  protected isUndoing = false;
   /** The head that is still to be looked at; null: one that is not known. */
   private unseen: string | null | undefined;
   private isLooking = false;
@@ -68,7 +70,7 @@ export class Following extends Reading {
 
   private isBusy(): boolean {
     const { phase, saving, conflict } = this.drawn;
-    return phase === "loading" || saving || conflict !== null;
+    return phase === "loading" || saving || this.isUndoing || conflict !== null;
   }
 
   private async lookAt(head: string | null): Promise<void> {
@@ -96,6 +98,7 @@ export class Following extends Reading {
     this.adopt(found);
     if (head === null) return;
     const author = await lastAuthor(this.place);
-    if (author) notify(say("followed", { who: author.who }));
+    // What they did elsewhere on the page, as an upload, is told there.
+    if (author && author.who !== this.key.account) notify(say("followed", { who: author.who }));
   }
 }

@@ -26,11 +26,7 @@ export class OpenFile extends Following {
   private isReleased = false;
   private readonly stopListening: () => void;
 
-  constructor(
-    place: Place,
-    readonly key: DraftKey,
-    owner: Owner,
-  ) {
+  constructor(place: Place, key: DraftKey, owner: Owner) {
     super(place, key, owner);
     this.stopListening = onReach((reachable) => {
       if (reachable && this.drawn.trouble?.kind === "offline" && !this.drawn.saving) void this.save();
@@ -140,24 +136,30 @@ export class OpenFile extends Following {
   /** Puts back what was there before a save, unless somebody saved since. */
   private async undo(etag: string, before: Base): Promise<void> {
     const { chosen } = this.work;
-    // What was read so before is so again, and may be followed before that is answered.
+    // What was read so before is so again.
     if (chosen) this.work.chosen = before.form.encoding;
+    this.isUndoing = true;
     try {
-      if (before.etag === null) await deleteFile(this.place, etag);
-      else {
-        const { text, form } = versionOfBase(before);
-        await saveFile(this.place, encode(text, form), etag, "");
-      }
+      const { text, form } = versionOfBase(before);
+      const done =
+        before.etag === null
+          ? await deleteFile(this.place, etag)
+          : await saveFile(this.place, encode(text, form), etag, "");
+      this.ownCommit = done.commit_id;
+      this.isUndoing = false;
       notify(say("undone", { path: this.place.path }), undefined, this.about("saved"));
       if (before.etag === null && this.work.base.etag === etag) {
         // The text stays here, as that of a file that is not there yet.
         this.work.base = { ...before, document: this.work.documentOf("") };
         this.set({ isNew: true, changed: true });
         this.keep();
+        await this.look();
       } else await this.follow(null);
       this.owner.onChanged();
     } catch (error) {
       this.work.chosen = chosen;
+      this.isUndoing = false;
+      void this.look();
       const late = hasStatus(error, 412);
       complain(late ? say("undoLate", { path: this.place.path }) : wordsOf(error));
     }

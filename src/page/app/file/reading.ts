@@ -35,7 +35,8 @@ export class Reading {
 
   constructor(
     protected readonly place: Place,
-    key: DraftKey,
+    /** Where its edits are kept, and whose they are. */
+    readonly key: DraftKey,
     protected readonly owner: Owner,
   ) {
     this.work = new Work(place.at ? null : key);

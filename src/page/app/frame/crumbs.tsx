@@ -85,8 +85,8 @@ export function Crumbs({ session, route, project, projects, branches }: BarProps
         <NewBranch
           repo={route.repo}
           {...(from ? { from } : {})}
+          branches={branches}
           onClose={() => make(false)}
-          onDone={branches.again}
         />
       )}
     </nav>

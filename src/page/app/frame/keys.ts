@@ -1,5 +1,6 @@
 // The keys of the frame.
 import { useLayoutEffect } from "preact/hooks";
+import { isDialogOpen } from "../../shared/focus.ts";
 import { isTyping } from "../branch/keys.ts";
 
 /** `Ctrl K` and `Ctrl P` find, `?` helps. */
@@ -10,7 +11,7 @@ export function useFrameKeys(onFind: () => void, onHelp: () => void): void {
       const control = event.ctrlKey || event.metaKey;
       if (control && !event.altKey && !event.shiftKey && /^[kpлз]$/i.test(event.key)) {
         event.preventDefault();
-        if (!document.querySelector("dialog[open]")) onFind();
+        if (!isDialogOpen()) onFind();
       } else if (event.key === "?" && !control && !isTyping(event)) {
         event.preventDefault();
         onHelp();

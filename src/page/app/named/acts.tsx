@@ -1,6 +1,6 @@
 // What is done to a branch or a project as such: it gets another name, or is deleted; and the rules of a project. The
 // dialogs are fetched when one is first opened.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { IconName } from "../../shared/icons.tsx";
 import type { Loaded } from "../../shared/load.ts";
 import { Item } from "../../shared/menu.tsx";
@@ -93,9 +93,16 @@ export function useNamedActs(
       </div>
     ),
   };
-  // Whoever has gone elsewhere meanwhile does nothing to what is there.
-  const isHere = doing?.of === (doing && isOfBranch(doing.act) ? branch?.name : project?.repo_id);
-  const props = { session, branch, projects, branches, onClose: () => begin(null) };
+  // It may be heard that the branch has gone before its own deletion or renaming is answered.
+  const last = useRef(branch);
+  if (branch) last.current = branch;
+  // Whoever has gone elsewhere meanwhile does nothing to what is there, nor once they are back.
+  const isHere = doing?.of === (doing && isOfBranch(doing.act) ? route.branch : project?.repo_id);
+  useEffect(() => {
+    if (doing && !isHere) begin(null);
+  }, [doing, isHere]);
+  const of = branch ?? last.current;
+  const props = { session, branch: of, projects, branches, onClose: () => begin(null) };
   const sheet = project && (
     <>
       {doing && isHere && <Doing {...props} act={doing.act} project={project} />}

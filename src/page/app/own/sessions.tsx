@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
+import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { useLoaded } from "../../shared/load.ts";
-import { notify } from "../../shared/notice.tsx";
+import { complain, notify } from "../../shared/notice.tsx";
 import { Alert, Coming } from "../../shared/parts.tsx";
 import { ago, t, when, wordsOf } from "../../shared/text.ts";
 import { hasStatus, read, type Schemas } from "../api.ts";
@@ -29,18 +29,22 @@ async function endOne(id: Listed["id"]): Promise<void> {
 /** Where somebody is logged in, and the end of it. */
 export function OwnSessions({ onClose, onLeave }: SessionsProps) {
   const sessions = useLoaded([], (signal) => read<Listed[]>("/user/sessions", { signal }));
+  const isDrawn = useDrawn();
   const [failed, fail] = useState("");
   const [busy, setBusy] = useState(false);
   const list = sessions.value;
   const others = list?.filter((one) => !one.current) ?? [];
   const end = async (which: Listed[], done: string) => {
+    if (busy) return;
     setBusy(true);
     fail("");
     try {
       for (const { id } of which) await endOne(id);
       notify(done);
     } catch (error) {
-      fail(wordsOf(error));
+      // What somebody began and closed is not done, and they are to know.
+      if (isDrawn()) fail(wordsOf(error));
+      else complain(wordsOf(error));
     }
     setBusy(false);
     sessions.again();
@@ -57,7 +61,7 @@ export function OwnSessions({ onClose, onLeave }: SessionsProps) {
             <button
               type="button"
               class="button danger"
-              disabled={busy}
+              aria-disabled={busy}
               onClick={() => end(others, say("othersEnded"))}
             >
               {say("endOthers", { n: others.length })}
@@ -101,7 +105,7 @@ function One({ session, busy, onEnd }: { session: Listed; busy: boolean; onEnd: 
           type="button"
           class="button"
           aria-label={say("endThat", that)}
-          disabled={busy}
+          aria-disabled={busy}
           onClick={onEnd}
         >
           {say("end")}

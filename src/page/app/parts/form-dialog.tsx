@@ -1,8 +1,7 @@
 // A dialog with a form: it is sent once at a time, and what the service refuses is said in it.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
-import { useDrawn } from "../../shared/drawn.ts";
+import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { complain } from "../../shared/notice.tsx";
 import { Alert } from "../../shared/parts.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
@@ -69,7 +68,9 @@ export function FormDialog({
             type="submit"
             ref={button}
             class={danger ? "button danger" : "button primary"}
-            disabled={busy || !ready}
+            // A button that is disabled loses the focus, and with it the keys that close the dialog or try again.
+            aria-disabled={busy}
+            disabled={!ready}
           >
             {action}
           </button>

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Dialog } from "../../shared/dialog.tsx";
-import { useDrawn } from "../../shared/drawn.ts";
+import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { type Action, complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";

@@ -24,6 +24,27 @@ export const saved = (person) => person.page.locator(".file[data-changed=false][
 /** Waits until there is something to save. */
 export const changed = (person) => person.page.locator(".file[data-changed=true]").waitFor();
 
+/** Points at what was said last, so that its way back is there for as long as others look for something else. */
+export const hold = (page) => page.locator(".toast").last().hover();
+
+/** The next answer to such a request comes once `before` is over. */
+export const answerAfter = (person, method, of, before) => {
+  let isOver = false;
+  return person.route(of, async (route) => {
+    if (isOver || route.request().method() !== method) return route.fallback();
+    isOver = true;
+    const response = await route.fetch();
+    await before();
+    await route.fulfill({ response });
+  });
+};
+
+/** Waits until the branch is another than it was when this was made. */
+export const another = async (page) => {
+  const was = await page.locator(".digest code").innerText();
+  return () => page.waitForFunction((was) => document.querySelector(".digest code").innerText !== was, was);
+};
+
 /** The bytes of a file now, as a list. */
 export const bytes = async (world, repo, path) => [...(await bytesOf(world.admin, repo, "main", path))];
 

@@ -4,7 +4,7 @@ import { Icon } from "../../../shared/icons.tsx";
 import { useLoaded } from "../../../shared/load.ts";
 import { notify } from "../../../shared/notice.tsx";
 import { Coming, Path } from "../../../shared/parts.tsx";
-import { t } from "../../../shared/text.ts";
+import { isAway, t } from "../../../shared/text.ts";
 import * as calls from "../../calls.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
@@ -26,6 +26,7 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
   // the deletion itself may be heard of before its answer: by then there is nothing left to count.
   const at = useRef(head);
   const isSent = useRef(false);
+  const isUnanswered = useRef(false);
   if (!isSent.current) at.current = head;
   const told = useLoaded([at.current], async (signal) => {
     const commit = at.current;
@@ -37,14 +38,16 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
   const send = async () => {
     isSent.current = true;
     const commit = known?.commit ?? head;
-    const { snapshot, commit_id: expect } = await remove(where, { ...entry, etag }, commit).catch((error) => {
+    const again = isUnanswered.current;
+    const done = await remove(where, { ...entry, etag }, commit, again).catch((error) => {
       // What there is now is to be seen before another try.
       isSent.current = false;
+      isUnanswered.current ||= isAway(error);
       onChanged();
       throw error;
     });
-    const takeBack = async (commit: string) => {
-      await calls.rollback(repo, branch, { to: snapshot, path: [path], expect: commit });
+    const takeBack = async (to: string, expect: string) => {
+      await calls.rollback(repo, branch, { to, path: [path], expect });
       onChanged();
     };
     onClose();
@@ -52,7 +55,9 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
     onChanged();
     const words = { done: say("isBack", { path }), late: say("undoLate") };
     // Where nobody can tell what state the branch has now, nothing is undone by one click.
-    const back = may.rollback && expect ? undo(() => takeBack(expect), words) : undefined;
+    const { snapshot, commit_id: expect } = done ?? {};
+    const back =
+      may.rollback && snapshot && expect ? undo(() => takeBack(snapshot, expect), words) : undefined;
     notify(say("isDeleted", { path }), back);
   };
   return (

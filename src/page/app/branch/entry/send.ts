@@ -1,5 +1,5 @@
 // What is asked of the service to delete files and folders, and to give them other paths.
-import { branchPath, hasStatus, query, read, type Schemas, send, statePath } from "../../api.ts";
+import { branchPath, Failure, hasStatus, query, read, type Schemas, send, statePath } from "../../api.ts";
 import { deleteFile } from "../../file/remote.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
@@ -57,13 +57,27 @@ type Deleted = Pick<Schemas["DeletedFile"], "snapshot" | "commit_id">;
 
 const goneRefusals: Refusals = [[/^404 File |: the file does not exist/, () => say("goneMeanwhile")]];
 
-/** Deletes a file that has this tag, or a folder while the branch is at this commit. */
-export function remove(place: InBranch, { path, folder, etag }: Entry, commit: string) {
+/**
+ * Deletes a file that has this tag, or a folder while the branch is at this commit. Null: the file is gone already, where
+ * a try before this one was not answered (`again`), and nobody knows what that made.
+ */
+export async function remove(
+  place: InBranch,
+  { path, folder, etag }: Entry,
+  commit: string,
+  again: boolean,
+): Promise<Deleted | null> {
   if (folder) {
     const change = batch(place, { action: "delete", file_path: path }, commit);
     return explainedBy<Deleted>(change, goneRefusals, say("folderLate"));
   }
-  return explainedBy<Deleted>(deleteFile({ ...place, path }, etag ?? "*"), goneRefusals, say("fileLate"));
+  const change = deleteFile({ ...place, path }, etag ?? "*").catch((error) => {
+    // No tag is told of what is not there.
+    const isGone = hasStatus(error, 404) || (hasStatus(error, 412) && error.etag === null);
+    if (isGone && again) return null;
+    throw isGone ? new Failure(400, say("goneMeanwhile")) : error;
+  });
+  return explainedBy<Deleted | null>(change, [], say("fileLate"));
 }
 
 const moveRefusals: Refusals = [

@@ -1,0 +1,239 @@
+// What is told of a branch may come before the answer to what was done to it, and answers may come when somebody is
+// elsewhere, or not at all.
+import { same, soon } from "../browser.mjs";
+import { file, newProject, PASSWORD, project, REPO } from "../seed.mjs";
+import { another, answerAfter, changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
+
+const dialog = (page) => page.getByRole("dialog");
+const strip = (page) => page.locator(".file .strip");
+const toast = (page, words) => page.locator(".toast", { hasText: words });
+const undo = (page, of) => toast(page, of).getByRole("button", { name: "Undo", exact: true }).click();
+const names = async (world, repo) => (await world.admin.json("GET", `${project(repo)}/branches`)).map((one) => one.name);
+
+/** Opens the menu of the project (0) or of the branch (1), and takes an item. */
+async function act(page, at, item) {
+  await page.locator(".crumbs .menu").nth(at).locator("button").first().click();
+  await page.locator(".items").getByRole("button", { name: item }).click();
+}
+
+export default [
+  ["the undo of one's own save is not told as a save of somebody", async (world) => {
+    const repo = await newProject(world.admin, "order/undo", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await type(person, "b\n");
+    await changed(person);
+    await keys(person, "Control+s");
+    await saved(person);
+    await answerAfter(person, "PUT", "**/files/a.txt*", await another(page));
+    await undo(page, "Saved a.txt");
+    await toast(page, "The save of a.txt was taken back").waitFor();
+    await soon(() => page.locator(".file .cm-content").innerText(), "a\n\n");
+    // What was said of before is still there once this is.
+    await put(world, repo, "a.txt", "c\n");
+    await toast(page, "admin saved this file").waitFor();
+    same(await toast(page, "olga saved this file").count(), 0);
+  }],
+
+  ["the undo of a new file is not told as its deletion by somebody", async (world) => {
+    const repo = await newProject(world.admin, "order/undo-new", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "new.txt"));
+    const { page } = person;
+    person.expected.push(/404/);
+    await page.getByRole("button", { name: "Create it" }).click();
+    await editor(person);
+    await type(person, "b\n");
+    await changed(person);
+    await keys(person, "Control+s");
+    await saved(person);
+    const isAnother = await another(page);
+    await answerAfter(person, "DELETE", "**/files/new.txt*", async () => {
+      await isAnother();
+      await page.getByRole("treeitem", { name: "new.txt" }).waitFor({ state: "detached" });
+      // What was asked for with the tree is answered, too.
+      for (const _ of [1, 2]) await page.evaluate(() => fetch("/livez"));
+    });
+    await undo(page, "Saved new.txt");
+    await toast(page, "The save of new.txt was taken back").waitFor();
+    await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
+    same(await strip(page).count(), 0);
+    same(await page.locator(".file .cm-content").innerText(), "b\n\n");
+  }],
+
+  ["what an upload of one's own brings into the open file is told once, as the upload", async (world) => {
+    const repo = await newProject(world.admin, "order/upload", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "Choose files" }).click();
+    await (await chooser).setFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("b\n") }]);
+    await dialog(page).getByRole("button", { name: /^Save/ }).click();
+    await dialog(page).waitFor({ state: "detached" });
+    await soon(() => page.locator(".file .cm-content").innerText(), "b\n\n");
+    await put(world, repo, "a.txt", "c\n");
+    await toast(page, "admin saved this file").waitFor();
+    same(await toast(page, "olga saved this file").count(), 0);
+  }],
+
+  ["a rollback that is under way keeps what it says it does", async (world) => {
+    const repo = await newProject(world.admin, "order/rollback", { "a.txt": "a\n" }, { "a.txt": "b\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main&change=v0002&rollback=v0002`);
+    const { page } = person;
+    const button = dialog(page).locator(".button.danger");
+    await soon(() => button.innerText(), "Roll back 1 file");
+    const isAnother = await another(page);
+    let under;
+    await answerAfter(person, "POST", (url) => url.pathname.endsWith("/rollback") && !url.searchParams.has("dry_run"), async () => {
+      await isAnother();
+      under = await button.innerText();
+    });
+    await button.click();
+    await page.getByText("The branch is back at v0002").waitFor();
+    same(under, "Roll back 1 file");
+  }],
+
+  ["a dialog stays while its renaming of a branch is answered, and the next visit begins without it", async (world) => {
+    const repo = await newProject(world.admin, "order/rename", { "a.txt": "a\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /ERR_ABORTED/);
+    let under;
+    await answerAfter(person, "PATCH", "**/branches/main", async () => {
+      await page.getByText("There is no branch “main”").waitFor();
+      under = await dialog(page).count();
+    });
+    await act(page, 1, "Rename branch…");
+    await dialog(page).getByLabel("Name").fill("trunk");
+    await page.keyboard.press("Enter");
+    await page.getByText("The branch is trunk now").waitFor();
+    same(under, 1);
+    await dialog(page).waitFor({ state: "detached" });
+    await page.locator(".overview").waitFor();
+    // Whoever goes elsewhere leaves it.
+    await page.locator("a.home").click();
+    await page.getByRole("link", { name: repo }).first().click();
+    await page.locator(".overview").waitFor();
+    await act(page, 1, "Rename branch…");
+    await dialog(page).waitFor();
+    await page.goBack();
+    await dialog(page).waitFor({ state: "detached" });
+    await page.goForward();
+    await page.locator(".overview").waitFor();
+    same(await dialog(page).count(), 0);
+  }],
+
+  ["a new branch is there when it is gone to", async (world) => {
+    const repo = await newProject(world.admin, "order/new", { "a.txt": "a\n" });
+    const person = await world.somebody();
+    const { page } = person;
+    person.expected.push(/events/);
+    // Nothing is heard of it but the answer.
+    await person.route("**/events*", (route) => route.abort());
+    await person.login("olga", PASSWORD, `/site-builder/files/${repo}?branch=main`);
+    await page.locator(".overview").waitFor();
+    await page.evaluate(() => {
+      globalThis.missed = false;
+      const look = () => { globalThis.missed ||= document.body.innerText.includes("There is no branch"); };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    });
+    await act(page, 1, "New branch");
+    await dialog(page).getByLabel("Name").fill("next");
+    await page.keyboard.press("Enter");
+    await page.locator(".overview", { hasText: "Branch next" }).waitFor();
+    same(await page.evaluate(() => globalThis.missed), false);
+    same(await names(world, repo), ["main", "next"]);
+  }],
+
+  ["the branches of a project that was left do not come into the next one", async (world) => {
+    const first = await newProject(world.admin, "order/left", { "a.txt": "a\n" });
+    const next = await newProject(world.admin, "order/next", { "b.txt": "b\n" });
+    await world.admin.json("PATCH", `${project(next)}/branches/main`, { name: "trunk" });
+    const person = await world.at(`/site-builder/files/${first}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /ERR_ABORTED/);
+    let isElsewhere;
+    const elsewhere = new Promise((resolve) => { isElsewhere = resolve; });
+    await answerAfter(person, "PATCH", "**/branches/main", () => elsewhere);
+    await act(page, 1, "Rename branch…");
+    await dialog(page).getByLabel("Name").fill("renamed");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    await page.locator("a.home").click();
+    await page.getByRole("link", { name: next }).first().click();
+    await page.locator(".overview", { hasText: "Branch trunk" }).waitFor();
+    // Were they of the other one, they would stay until these come.
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await person.route(`**/${encodeURIComponent(next)}/branches`, async (route) => {
+      await held;
+      return route.fallback();
+    });
+    isElsewhere();
+    await page.getByText("The branch is renamed now").waitFor();
+    same(await page.locator(".overview", { hasText: "Branch trunk" }).count(), 1);
+    release();
+    same(await names(world, first), ["renamed"]);
+  }],
+
+  ["a token that could not be revoked is told of, also when its dialog was closed", async (world) => {
+    const made = await world.admin.json("POST", "/site-builder/api/tokens", { name: "Till 99", repos: [REPO], expires_at: null });
+    const person = await world.somebody();
+    await person.login("admin", process.env.SITECONF_PASSWORD, "/site-builder/tokens");
+    const { page } = person;
+    person.expected.push(/503/);
+    await person.route("**/api/tokens/*", async (route) => {
+      if (route.request().method() !== "DELETE") return route.fallback();
+      await dialog(page).waitFor({ state: "detached" });
+      await route.fulfill({ status: 503, json: { message: "no changes" } });
+    });
+    await page.getByRole("button", { name: "More about Till 99" }).click();
+    await page.getByRole("button", { name: "Revoke", exact: true }).click();
+    await dialog(page).waitFor();
+    await keys(person, "Control+Enter");
+    await page.keyboard.press("Escape");
+    await toast(page, "The service takes no changes at the moment.").waitFor();
+    await world.admin.json("DELETE", `/site-builder/api/tokens/${made.tokenId ?? made.token_id}`);
+  }],
+
+  ["a deletion whose answer was lost is done, and not somebody’s", async (world) => {
+    const repo = await newProject(world.admin, "order/lost", { "a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /412/, /failed/, /ERR_FAILED/);
+    let tries = 0;
+    await person.route("**/files/a.txt*", async (route) => {
+      if (route.request().method() !== "DELETE" || ++tries > 1) return route.fallback();
+      await route.fetch();
+      await route.abort("failed");
+    });
+    await page.getByRole("treeitem", { name: "a.txt" }).focus();
+    await keys(person, "Delete");
+    const button = dialog(page).getByRole("button", { name: "Delete", exact: true });
+    await button.click();
+    await dialog(page).getByRole("alert").getByText("The service does not answer.").waitFor();
+    // The keys are still the dialog's.
+    await keys(person, "Enter");
+    await toast(page, "Deleted a.txt").waitFor();
+    await dialog(page).waitFor({ state: "detached" });
+    await world.admin.send("GET", file(repo, "main", "a.txt")).then(() => { throw new Error("it is there"); }, () => null);
+    same(await text(world, repo, "b.txt"), "b\n");
+  }],
+
+  ["a file that somebody deletes while that is asked is told to be gone, and not saved", async (world) => {
+    const repo = await newProject(world.admin, "order/gone", { "a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/412/);
+    await page.getByRole("treeitem", { name: "a.txt" }).focus();
+    await keys(person, "Delete");
+    await dialog(page).waitFor();
+    await world.admin.send("DELETE", file(repo, "main", "a.txt"));
+    await page.getByRole("treeitem", { name: "a.txt", includeHidden: true }).waitFor({ state: "detached" });
+    await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
+    await dialog(page).getByRole("alert").getByText("It is not there any more: somebody deleted or moved it.").waitFor();
+  }],
+];
