@@ -179,10 +179,17 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
   throw new Failure(status, words, wait, answer.headers.get("ETag"), reads);
 }
 
+const made = new Set<string>();
+
+/** Whether a commit was made by this page: that it appears is no news. */
+export const isMadeHere = (commit: string): boolean => made.has(commit);
+
 /** Sends a request whose answer is JSON, or nothing. */
 export async function read<T>(path: string, options: Options = {}): Promise<T> {
   const answer = await send(path, options);
-  return (answer.status === 204 ? null : await answer.json()) as T;
+  const value = answer.status === 204 ? null : await answer.json();
+  if (options.method && value?.commit_id) made.add(value.commit_id);
+  return value;
 }
 
 const segment = encodeURIComponent;

@@ -68,7 +68,7 @@ export function DeletedScreen({ session, projects }: DeletedProps) {
     notify(say("isRestored", { name: branch ?? repo }), { label: say("open"), run: open });
   };
   const begin = async (one: calls.Deleted) => {
-    if (busy) return;
+    if (busy === one.id) return;
     setBusy(one.id);
     try {
       await restore(one);

@@ -12,6 +12,7 @@ import { Bars } from "./file/bars.tsx";
 import { Code } from "./file/code.tsx";
 import { ConflictSheet } from "./file/conflict/merger.tsx";
 import { type Drawn, START } from "./file/drawn.ts";
+import { Message } from "./file/message.tsx";
 import { OpenFile } from "./file/open.ts";
 import { Other } from "./file/other.tsx";
 import { downloadUrl, type Place } from "./file/remote.ts";
@@ -261,19 +262,11 @@ function Head({ repo, branch, path, at, may, gone, acts, drawn, file, onSave, on
         </button>
       )}
       {writes && changed && (
-        <input
-          class="message"
-          placeholder={t("message")}
-          aria-label={t("message")}
-          maxLength={1000}
+        <Message
           value={drawn.message}
-          onInput={(event) => file.setMessage(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.isComposing) return;
-            // The message goes with what is saved.
-            button.current?.focus();
-            onSave();
-          }}
+          onInput={(words) => file.setMessage(words)}
+          onSave={onSave}
+          onGone={() => button.current?.focus()}
         />
       )}
       {writes && (

@@ -160,7 +160,14 @@ export default [
     await page.getByLabel("What changed? (optional)").fill("why");
     await keys(person, "Enter");
     await saved(person);
-    await soon(() => page.evaluate(() => document.activeElement.textContent), "Save");
+    const words = () => page.evaluate(() => document.activeElement.textContent);
+    await soon(words, "Save");
+    await type(person, "c\n");
+    await changed(person);
+    await page.getByLabel("What changed? (optional)").fill("why");
+    await keys(person, "Control+s");
+    await saved(person);
+    await soon(words, "Save");
     await page.getByRole("treeitem", { name: "a.txt" }).focus();
     await keys(person, "Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();

@@ -125,6 +125,24 @@ export default [
     same(await dialog(page).count(), 0);
   }],
 
+  ["the dialog of a branch does not go over to one of that name in another project", async (world) => {
+    const first = await newProject(world.admin, "order/one", { "a.txt": "a\n" });
+    const next = await newProject(world.admin, "order/other", { "b.txt": "b\n" });
+    const { page } = await world.at(`/site-builder/files/${first}?branch=main`);
+    await page.locator(".overview").waitFor();
+    for (const item of ["Rename branch…", "New branch"]) {
+      await page.locator(".crumbs .menu").first().locator("button").first().click();
+      await page.locator(".items").getByRole("link", { name: next }).click();
+      await page.getByRole("treeitem", { name: "b.txt" }).waitFor();
+      await act(page, 1, item);
+      await dialog(page).getByLabel("Name").fill("typed");
+      await page.goBack();
+      await page.getByRole("treeitem", { name: "a.txt" }).waitFor();
+      same(await dialog(page).count(), 0);
+    }
+    same([await names(world, first), await names(world, next)], [["main"], ["main"]]);
+  }],
+
   ["a new branch is there when it is gone to", async (world) => {
     const repo = await newProject(world.admin, "order/new", { "a.txt": "a\n" });
     const person = await world.somebody();
@@ -221,6 +239,23 @@ export default [
     await dialog(page).waitFor({ state: "detached" });
     await world.admin.send("GET", file(repo, "main", "a.txt")).then(() => { throw new Error("it is there"); }, () => null);
     same(await text(world, repo, "b.txt"), "b\n");
+  }],
+
+  ["a folder whose deletion was not answered is deleted once that is heard", async (world) => {
+    const repo = await newProject(world.admin, "order/folder", { "f/a.txt": "a\n", "b.txt": "b\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /failed/, /ERR_FAILED/);
+    await person.route("**/batch", async (route) => {
+      await route.fetch();
+      await route.abort("failed");
+    });
+    await page.getByRole("treeitem", { name: "f" }).focus();
+    await keys(person, "Delete");
+    await dialog(page).getByRole("button", { name: "Delete 1 file" }).click();
+    await toast(page, "Deleted f").waitFor();
+    await dialog(page).waitFor({ state: "detached" });
+    same(await names(world, repo), ["main"]);
   }],
 
   ["a file that somebody deletes while that is asked is told to be gone, and not saved", async (world) => {

@@ -1,7 +1,8 @@
 // The files of a branch: the tree, a filter, and the ways to add to it.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { useDrafted } from "../../shared/drafts/places.ts";
 import { Filter } from "../../shared/filter.tsx";
+import { settleFocus } from "../../shared/focus.ts";
 import { Icon } from "../../shared/icons.tsx";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Behind, Coming } from "../../shared/parts.tsx";
@@ -37,6 +38,11 @@ export function Files({ where, account, holds, missing, path, onOpen, onUpload, 
   const tree = useTree(where, path);
   const found = useFilter(where, filter);
   const { repo, branch, at } = where;
+  const isNoneFound = found.rows?.length === 0;
+  useLayoutEffect(() => {
+    // The last of what was found may have had the keys, and be deleted.
+    if (isNoneFound) settleFocus();
+  }, [isNoneFound]);
   const drafted = useDrafted({ account, repo, branch }) ?? [];
   const unsaved = at ? [] : drafted.map((one) => one.path);
   return (
@@ -69,7 +75,7 @@ export function Files({ where, account, holds, missing, path, onOpen, onUpload, 
         <p class="hint inset" role="status">
           {t("notSearched", { why: wordsOf(found.error) })}
         </p>
-      ) : found.rows?.length === 0 ? (
+      ) : isNoneFound ? (
         <p class="hint inset">{t("nothingMatches", { q: filter })}</p>
       ) : tree.bare ? (
         <Coming of={tree} />

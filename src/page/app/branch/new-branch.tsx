@@ -1,3 +1,4 @@
+import { useDrawn } from "../../shared/dialog.tsx";
 import type { Loaded } from "../../shared/load.ts";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
@@ -15,13 +16,17 @@ interface NewBranchProps {
 }
 
 export function NewBranch({ repo, from, branches, onClose }: NewBranchProps) {
+  const isDrawn = useDrawn();
   const send = async (fields: FormData) => {
     const name = String(fields.get("name"));
     const { createBranch } = await noted(import("../named/calls.ts"));
     const made = await createBranch(repo, name, from);
     // Before it is gone to: it would not be there.
-    branches.set([...(branches.value ?? []).filter((one) => one.name !== name), made]);
+    const others = (branches.value ?? []).filter((one) => one.name !== name);
+    branches.set([...others, made].sort((a, b) => (a.name < b.name ? -1 : 1)));
     branches.again();
+    // Whoever closed it meanwhile stays where they are.
+    if (!isDrawn()) return;
     onClose();
     go({ screen: "files", repo, branch: name });
   };

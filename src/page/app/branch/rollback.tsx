@@ -120,7 +120,6 @@ export function Rollback({
           <button
             type="button"
             class="button danger"
-            autofocus
             // It keeps the focus, and with it the keys of the dialog.
             aria-disabled={busy || !list?.length}
             onClick={run}

@@ -133,13 +133,6 @@ export function Tree({ rows, found, current, onOpen, onToggle, acts, unsaved }: 
     if (rows.length > 0) move(at.current);
     else settleFocus();
   });
-  // Nor where all of them go, as those that are found.
-  useLayoutEffect(
-    () => () => {
-      if (held.current) settleFocus();
-    },
-    [],
-  );
   const act = (row: Row) => (row.folder ? onToggle(row.path) : onOpen(row.path));
   const outOf = (row: Row) => {
     if (row.folder && row.open) return onToggle(row.path, false);

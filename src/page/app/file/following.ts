@@ -2,7 +2,7 @@
 import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { isAway } from "../../shared/text.ts";
-import { hasStatus, onReach } from "../api.ts";
+import { hasStatus, isMadeHere, onReach } from "../api.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
 import { say } from "./words.ts";
@@ -98,7 +98,7 @@ export class Following extends Reading {
     this.adopt(found);
     if (head === null) return;
     const author = await lastAuthor(this.place);
-    // What they did elsewhere on the page, as an upload, is told there.
-    if (author && author.who !== this.key.account) notify(say("followed", { who: author.who }));
+    // What was done elsewhere on the page, as an upload, is told there.
+    if (author && !isMadeHere(head)) notify(say("followed", { who: author.who }));
   }
 }

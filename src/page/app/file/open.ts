@@ -26,7 +26,11 @@ export class OpenFile extends Following {
   private isReleased = false;
   private readonly stopListening: () => void;
 
-  constructor(place: Place, key: DraftKey, owner: Owner) {
+  constructor(
+    place: Place,
+    readonly key: DraftKey,
+    owner: Owner,
+  ) {
     super(place, key, owner);
     this.stopListening = onReach((reachable) => {
       if (reachable && this.drawn.trouble?.kind === "offline" && !this.drawn.saving) void this.save();

@@ -35,8 +35,7 @@ export class Reading {
 
   constructor(
     protected readonly place: Place,
-    /** Where its edits are kept, and whose they are. */
-    readonly key: DraftKey,
+    key: DraftKey,
     protected readonly owner: Owner,
   ) {
     this.work = new Work(place.at ? null : key);

@@ -1,5 +1,5 @@
 // Where we are: the project and its branch, each with a menu of the others and of what can be done to this one.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Copy } from "../../shared/parts.tsx";
@@ -15,6 +15,8 @@ const first = <One,>(all: One[] | null, isFirst: (one: One) => boolean): One[] =
 
 export function Crumbs({ session, route, project, projects, branches }: BarProps) {
   const [making, make] = useState(false);
+  // Whoever goes to another project makes no branch there.
+  useEffect(() => make(false), [route.repo]);
   const { items, sheet } = useNamedActs(session, route, project, projects, branches);
   const branch = branches.value?.find((one) => one.name === route.branch);
   const from = branch && route.at ? `${branch.name}@${route.at}` : branch?.name;

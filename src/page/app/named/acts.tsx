@@ -76,13 +76,14 @@ export function useNamedActs(
   const item = (act: Act, of: string, icon: IconName = "edit") => (
     <Item danger={icon === "trash"} icon={icon} words={t(act)} onClick={() => begin({ act, of })} />
   );
+  const here = `${route.repo}\n${route.branch}`;
   const may = branch?.permissions;
   const mayAll = project?.permissions;
   const items = {
     branch: project && branch && (may?.rollback || may?.delete) && (
       <>
-        {may.rollback && item("renameBranch", branch.name)}
-        {may.delete && item("deleteBranch", branch.name, "trash")}
+        {may.rollback && item("renameBranch", here)}
+        {may.delete && item("deleteBranch", here, "trash")}
       </>
     ),
     project: project && (
@@ -97,7 +98,7 @@ export function useNamedActs(
   const last = useRef(branch);
   if (branch) last.current = branch;
   // Whoever has gone elsewhere meanwhile does nothing to what is there, nor once they are back.
-  const isHere = doing?.of === (doing && isOfBranch(doing.act) ? route.branch : project?.repo_id);
+  const isHere = doing?.of === (doing && isOfBranch(doing.act) ? here : project?.repo_id);
   useEffect(() => {
     if (doing && !isHere) begin(null);
   }, [doing, isHere]);

@@ -1,17 +1,18 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { countDrafts } from "../../../shared/drafts/places.ts";
 import { Icon } from "../../../shared/icons.tsx";
 import { useLoaded } from "../../../shared/load.ts";
 import { notify } from "../../../shared/notice.tsx";
 import { Coming, Path } from "../../../shared/parts.tsx";
 import { isAway, t } from "../../../shared/text.ts";
+import { hasStatus } from "../../api.ts";
 import * as calls from "../../calls.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
 import { undo } from "../../parts/undo.ts";
 import type { SheetProps } from "./acts.tsx";
 import { leave } from "./along.ts";
-import { countFiles, remove } from "./send.ts";
+import { countFiles, type Deleted, remove } from "./send.ts";
 import { say } from "./words.ts";
 
 /** Asks before a file or a folder is deleted: tells what goes, and what stays. */
@@ -34,18 +35,13 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
     return { ...files, commit, drafts: Math.max(isTyped ? 1 : 0, await countDrafts(place)) };
   });
   const known = told.value;
+  const isOver = isUnanswered.current && hasStatus(told.error, 404);
+  useEffect(() => {
+    // A folder that is not there any more: the try was not answered, and did it.
+    if (isOver) void finish(null);
+  }, [isOver]);
   const name = path.slice(path.lastIndexOf("/") + 1);
-  const send = async () => {
-    isSent.current = true;
-    const commit = known?.commit ?? head;
-    const again = isUnanswered.current;
-    const done = await remove(where, { ...entry, etag }, commit, again).catch((error) => {
-      // What there is now is to be seen before another try.
-      isSent.current = false;
-      isUnanswered.current ||= isAway(error);
-      onChanged();
-      throw error;
-    });
+  const finish = async (done: Deleted | null) => {
     const takeBack = async (to: string, expect: string) => {
       await calls.rollback(repo, branch, { to, path: [path], expect });
       onChanged();
@@ -59,6 +55,19 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
     const back =
       may.rollback && snapshot && expect ? undo(() => takeBack(snapshot, expect), words) : undefined;
     notify(say("isDeleted", { path }), back);
+  };
+  const send = async () => {
+    isSent.current = true;
+    const commit = known?.commit ?? head;
+    const again = isUnanswered.current;
+    const done = await remove(where, { ...entry, etag }, commit, again).catch((error) => {
+      // What there is now is to be seen before another try.
+      isSent.current = false;
+      isUnanswered.current ||= isAway(error);
+      onChanged();
+      throw error;
+    });
+    await finish(done);
   };
   return (
     <FormDialog

@@ -53,9 +53,10 @@ async function explainedBy<T>(change: Promise<T>, refusals: Refusals, ifLate: st
   }
 }
 
-type Deleted = Pick<Schemas["DeletedFile"], "snapshot" | "commit_id">;
+/** What came of a deletion: the snapshot before it, and the state after it where that was told. */
+export type Deleted = Pick<Schemas["DeletedFile"], "snapshot" | "commit_id">;
 
-const goneRefusals: Refusals = [[/^404 File |: the file does not exist/, () => say("goneMeanwhile")]];
+const goneRefusals: Refusals = [[/: the file does not exist/, () => say("goneMeanwhile")]];
 
 /**
  * Deletes a file that has this tag, or a folder while the branch is at this commit. Null: the file is gone already, where
@@ -73,7 +74,7 @@ export async function remove(
   }
   const change = deleteFile({ ...place, path }, etag ?? "*").catch((error) => {
     // No tag is told of what is not there.
-    const isGone = hasStatus(error, 404) || (hasStatus(error, 412) && error.etag === null);
+    const isGone = hasStatus(error, 412) && error.etag === null;
     if (isGone && again) return null;
     throw isGone ? new Failure(400, say("goneMeanwhile")) : error;
   });
