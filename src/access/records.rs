@@ -11,7 +11,7 @@ use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
 use crate::repo::audit::{Action, AuditRecord};
-use crate::store::{Batch, Expect, Folder, Record, Scan, Store, Versioned, retry};
+use crate::store::{Batch, Expect, Folder, Record, Scan, Store, Values, Versioned, retry};
 
 /// Records that are read at a time.
 const PAGE: usize = 1000;
@@ -115,7 +115,7 @@ impl Records {
         let mut count = 0;
         for page in self.store.pages(Scan {
             limit: PAGE,
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
             count += page?.len();
@@ -134,7 +134,7 @@ impl Records {
     ) -> Result<Option<Arc<Record>>> {
         for page in self.store.pages(Scan {
             limit: PAGE,
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
             if let Some(found) = page?.into_iter().find(|record| wanted(record)) {

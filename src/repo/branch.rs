@@ -11,7 +11,7 @@ use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::{BranchRecord, SnapshotRecord};
 use crate::store::{
-    Changed, ExternalSigns, Folder, Record, Scan, StoreError, Version, Versioned, Watch,
+    Changed, ExternalSigns, Folder, Record, Scan, StoreError, Values, Version, Versioned, Watch,
 };
 
 /// Of these the first that a project has is its default branch, else its first by name (specification
@@ -51,7 +51,7 @@ impl Project {
     pub(super) fn branches_sound(&self) -> Result<Vec<Branch>> {
         let prefix = key::branches(self.number());
         let records = self.projects.store().scan(Scan {
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(&prefix)
         })?;
         let branch =
@@ -366,7 +366,7 @@ impl Branch {
             after: Some(&beyond),
             descending: true,
             limit: SNAPSHOT_KEYS_AT_ONCE,
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(&key::snapshots(self.number))
         }) {
             for record in records? {
@@ -396,7 +396,7 @@ impl Branch {
         if !is_there {
             let found = store.scan(Scan {
                 limit: 1,
-                keys_only: true,
+                values: Values::Unread,
                 ..Scan::prefix(&key::snapshots(self.number))
             })?;
             let Some(found) = found.first() else {

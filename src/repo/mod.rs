@@ -47,8 +47,8 @@ pub use history::{
     merge_base,
 };
 pub use import::{
-    DigestStep, Exclude, FileLimit, FolderDigest, ImportChanges, ImportFolder, ImportOptions,
-    ImportPreview, ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
+    DATA_FOLDER_NAMES, DigestStep, Exclude, FileLimit, FolderDigest, ImportChanges, ImportFolder,
+    ImportOptions, ImportPreview, ImportReport, ImportStep, LyingKind, ReadFolder, Skip,
 };
 pub use listing::{LastEntry, Listing, Matches};
 pub use message::{Message, MessageError};

@@ -14,7 +14,7 @@ use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::store::{Batch, Body, Expect, Record, Scan, StoreError, Version, Versioned};
+use crate::store::{Batch, Body, Expect, Record, Scan, StoreError, Values, Version, Versioned};
 
 /// An opened project, for reading. A cheap handle.
 #[derive(Clone, Debug)]
@@ -167,7 +167,7 @@ impl Projects {
     /// Those of all projects whose records can be read; of the others the log of the service tells.
     pub(super) fn all_sound(&self) -> Result<Vec<Project>> {
         let records = self.store().scan(Scan {
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(key::PROJECTS)
         })?;
         let project =

@@ -121,6 +121,11 @@ impl Revision {
         }
     }
 
+    /// The project that it belongs to.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
     /// The same state under a name that it keeps for ever.
     pub(super) fn fixed(mut self) -> Self {
         self.fixed = true;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::watchers::{Changed, Watch, Watchers};
 use super::{
     Batch, Body, NewBody, NewObject, Record, Result, Scan, Staging, Store, StoreError,
-    StoredObject, Version, Writes,
+    StoredObject, Values, Version, Writes,
 };
 use crate::base::digest::{byte_count, object_id};
 use crate::base::id::{BlobId, Kind, ObjectId};
@@ -58,7 +58,7 @@ impl Store for MemoryStore {
         let state = self.state();
         let from = scan.prefix.to_owned();
         let told = |found| match to_record(found) {
-            record if scan.keys_only => Arc::new(Record::new(
+            record if scan.values == Values::Unread => Arc::new(Record::new(
                 record.key.clone(),
                 record.version,
                 Bytes::new(),

@@ -72,12 +72,19 @@ pub struct Scan<'a> {
     pub descending: bool,
     /// At most so many.
     pub limit: usize,
-    /// True for a scan that goes on without records that are damaged, and tells of them in the log of
-    /// the service; else one of them is the error of the whole scan.
-    pub leaves_out_damaged: bool,
-    /// True for a scan that reads the keys and versions only: the values are empty, and damage in them
-    /// hides no record.
-    pub keys_only: bool,
+    /// What it reads of their values.
+    pub values: Values,
+}
+
+/// What a scan reads of the values of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Each. A record that is damaged is the error of the whole scan.
+    All,
+    /// Each that is sound. The scan goes on without damaged records, and tells of them in the log of the service.
+    Sound,
+    /// None: they are empty, and damage in them hides no record.
+    Unread,
 }
 
 impl<'a> Scan<'a> {
@@ -88,8 +95,7 @@ impl<'a> Scan<'a> {
             after: None,
             descending: false,
             limit: usize::MAX,
-            leaves_out_damaged: false,
-            keys_only: false,
+            values: Values::All,
         }
     }
 

@@ -11,7 +11,7 @@ use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
 use siteconf::repo::{Condition, DeletedId, Error, Forgotten, Missing, ProjectWriter};
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Scan};
+use siteconf::store::{Batch, Expect, Scan, Values};
 
 use crate::fixture::{Scene, branch};
 use crate::on_every_engine;
@@ -251,7 +251,7 @@ fn a_damaged_record_is_left_out_and_keeps_no_others() {
         assert_eq!(scene.files(), ["a=1"]);
         // Of what was forgotten nothing is left, damaged or not: a collection would meet it.
         let keys = Scan {
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix("snapshot/")
         };
         let left = scene.projects.store().scan(keys).unwrap();

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::sqlite::upgrade::{Upgraded, upgrade};
-use siteconf::store::{Expect, Scan, Store, StoreError};
+use siteconf::store::{Expect, Scan, Store, StoreError, Values};
 
 use crate::fixture::{blob, contents, of_write, push, value};
 
@@ -115,7 +115,7 @@ fn a_damaged_record_is_an_error_that_names_it_and_the_others_are_read() {
                 let scan = Scan {
                     descending,
                     limit,
-                    leaves_out_damaged: true,
+                    values: Values::Sound,
                     ..Scan::prefix("")
                 };
                 let found = store.scan(scan).unwrap();

@@ -104,18 +104,18 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
         SqliteStore::open_beside,
         SqliteStore::open_read_only,
     ];
+    let none = "FORMAT does not name a format of siteconf; if a store is here, put it back as it was, from a \
+                copy of the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store \
+                from a backup";
     for (format, reason) in [
         (
             "siteconf 4\n",
             "the folder has format 4, and this version knows none after 3; use the version that wrote it or \
              a later one, or restore a backup of before its upgrade",
         ),
-        ("siteconf 1.5", "FORMAT does not name a format of siteconf"),
-        ("", "FORMAT does not name a format of siteconf"),
-        (
-            "PG_VERSION 15\n",
-            "FORMAT does not name a format of siteconf",
-        ),
+        ("siteconf 1.5", none),
+        ("", none),
+        ("PG_VERSION 15\n", none),
     ] {
         fs::write(root.path().join("FORMAT"), format).unwrap();
         for open in open {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use siteconf::store::{Batch, Expect, Record, Scan, Store};
+use siteconf::store::{Batch, Expect, Record, Scan, Store, Values};
 
 use crate::fixture::{of_write, push, value};
 
@@ -205,13 +205,12 @@ fn scans_agree_with_a_sorted_map(store: &dyn Store) {
                         after,
                         descending,
                         limit,
-                        leaves_out_damaged: false,
-                        keys_only: false,
+                        values: Values::All,
                     };
                     let found = store.scan(scan).unwrap();
                     assert!(found.iter().all(|record| record.value == record.key));
                     let bare = Scan {
-                        keys_only: true,
+                        values: Values::Unread,
                         ..scan
                     };
                     let bare = store.scan(bare).unwrap();

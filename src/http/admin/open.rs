@@ -41,11 +41,10 @@ pub(super) fn open_branch(
     context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-) -> Result<(Project, Branch), Error> {
+) -> Result<Branch, Error> {
     let name = params::branch(&at.branch)?;
     let project = open(context, caller, &at.project)?;
-    let branch = project.branch(&name)?;
-    Ok((project, branch))
+    Ok(project.branch(&name)?)
 }
 
 /// Opens a state of a branch for reading: its head, or the snapshot of a version.
@@ -54,14 +53,13 @@ pub(super) fn open_state(
     caller: &Caller,
     at: &BranchAt,
     version: Option<&str>,
-) -> Result<(Project, Revision), Error> {
+) -> Result<Revision, Error> {
     let version = version.map(params::version).transpose()?;
-    let (project, branch) = open_branch(context, caller, at)?;
-    let revision = match version {
+    let branch = open_branch(context, caller, at)?;
+    Ok(match version {
         Some(version) => branch.snapshot(version)?,
         None => branch.head(),
-    };
-    Ok((project, revision))
+    })
 }
 
 /// True where a change passes over the rules for contents, which only the role for everything may.

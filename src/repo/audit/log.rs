@@ -12,7 +12,7 @@ use crate::object::audit::AuditRecord;
 use crate::object::audit_pack::time_of;
 use crate::object::key;
 use crate::repo::{Projects, Result};
-use crate::store::{Batch, Expect, Scan, StoreError, Version};
+use crate::store::{Batch, Expect, Scan, StoreError, Values, Version};
 
 /// Which entries are wanted; all, where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -193,7 +193,7 @@ impl Projects {
             after: after.as_deref(),
             descending,
             limit: AUDIT_CHUNK,
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(key::AUDIT)
         })?;
         let pack = if descending {

@@ -10,7 +10,7 @@ use crate::base::limits::{AUDIT_CHUNK, AUDIT_LOOSE_MIN};
 use crate::object::audit_pack::{AuditPack, time_of};
 use crate::object::key;
 use crate::repo::Projects;
-use crate::store::{Batch, Expect, Record, Result, Scan, StoreError, Version};
+use crate::store::{Batch, Expect, Record, Result, Scan, StoreError, Values, Version};
 
 /// A pack and the record that it is in.
 pub(super) type StoredPack = (Arc<Record>, Arc<AuditPack>);
@@ -29,7 +29,7 @@ impl Projects {
         let loose = self.store().scan(Scan {
             after: packed.as_deref(),
             limit: AUDIT_CHUNK + AUDIT_LOOSE_MIN,
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(key::AUDIT)
         })?;
         if loose.len() < AUDIT_CHUNK + AUDIT_LOOSE_MIN {
@@ -88,7 +88,7 @@ impl Projects {
                 after: after.as_deref(),
                 descending,
                 limit: 1,
-                leaves_out_damaged: true,
+                values: Values::Sound,
                 ..Scan::prefix(key::AUDIT_PACKS)
             })?;
             let Some(record) = found.into_iter().next() else {

@@ -6,7 +6,7 @@ use crate::base::id::{ManifestId, ObjectId};
 use crate::object::key;
 use crate::object::record::CommitRecord;
 use crate::store::collection::{Collectable, Collection};
-use crate::store::{Batch, Expect, Record, Result, Scan, Store, StoreError};
+use crate::store::{Batch, Expect, Record, Result, Scan, Store, StoreError, Values};
 
 /// Records read at once.
 const READ_AT_ONCE: usize = 256;
@@ -22,7 +22,7 @@ pub(super) fn remove_gone<S: Collectable>(
     for prefix in [key::DIGESTS, key::COMMITS] {
         for records in as_store.pages(Scan {
             limit: READ_AT_ONCE,
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(prefix)
         }) {
             removed += remove(over, store, collection, &records?)?;

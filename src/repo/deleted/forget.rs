@@ -18,7 +18,7 @@ use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::repo::{Error, Projects, Result, audit};
-use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, retry};
+use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, Values, retry};
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Projects {
         let mut found = store.scan(Scan {
             after: after.as_deref(),
             limit: FORGOTTEN_RECORDS_PER_COMMIT,
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(prefix)
         })?;
         let Some(end) = found.last() else {
@@ -291,7 +291,7 @@ impl<'a> Sweep<'a> {
     ) -> store::Result<()> {
         for records in self.store.pages(Scan {
             limit: FORGOTTEN_RECORDS_PER_COMMIT,
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
             for record in records? {

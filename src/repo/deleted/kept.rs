@@ -4,7 +4,7 @@
 use crate::object::key;
 use crate::object::record::ProjectRecord;
 use crate::repo::{CountLimits, Error, Project, Projects, Result};
-use crate::store::Scan;
+use crate::store::{Scan, Values};
 
 impl Projects {
     /// Refuses one project more for an account with too many that are deleted and can be restored.
@@ -38,7 +38,7 @@ impl Project {
             return Ok(());
         }
         let kept = self.projects.store().scan(Scan {
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(&key::deleted_branches(self.number()))
         })?;
         limits.check_deleted_branches(kept.len() as u64)

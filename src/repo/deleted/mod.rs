@@ -24,7 +24,7 @@ use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
-use crate::store::{Record, Scan, Versioned};
+use crate::store::{Record, Scan, Values, Versioned};
 
 /// Names what was deleted: `project-<number>` or `branch-<project's number>-<number>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Projects {
     {
         for records in self.store().pages(Scan {
             limit: FORGOTTEN_RECORDS_PER_COMMIT,
-            leaves_out_damaged: true,
+            values: Values::Sound,
             ..Scan::prefix(prefix)
         }) {
             for record in records.map_err(Error::from)? {

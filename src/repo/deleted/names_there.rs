@@ -6,7 +6,7 @@ use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::{BranchRecord, ProjectRecord};
 use crate::repo::{Projects, Result};
-use crate::store::{Batch, Expect, Scan};
+use crate::store::{Batch, Expect, Scan, Values};
 
 impl Projects {
     /// What came from an older system and is forgotten here, by its names there; without a branch, a
@@ -40,7 +40,7 @@ impl Projects {
     /// What follows a prefix in the keys that begin so.
     fn keys_under(&self, prefix: &str) -> Result<Vec<String>> {
         let records = self.store().scan(Scan {
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(prefix)
         })?;
         let rest = records.iter().filter_map(|r| r.key.strip_prefix(prefix));

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::save::date::in_order;
-use super::save::rebase::{Content, PreparedImport};
+use super::save::rebase::{ImportedTree, PreparedImport};
 use super::save::{Change, prove};
 use super::{Branch, Error, ProjectWriter, Projects, Result, Revision};
 use crate::base::branch_name::BranchName;
@@ -37,7 +37,7 @@ pub use exclude::Exclude;
 pub use file_limit::FileLimit;
 pub use open_folder::Skip;
 pub use preview::ImportPreview;
-pub use source::ImportFolder;
+pub use source::{DATA_FOLDER_NAMES, ImportFolder};
 pub use tree::ReadFolder;
 
 /// How a folder is laid over a branch.
@@ -185,8 +185,8 @@ impl ReadFolder {
     }
 
     /// Its tree, and what a branch keeps beside it.
-    pub(in crate::repo) fn content(&self) -> &Content {
-        &self.content
+    pub(in crate::repo) fn tree(&self) -> &ImportedTree {
+        &self.tree
     }
 }
 
@@ -227,8 +227,7 @@ impl ProjectWriter {
         for _ in 0..COMMIT_ATTEMPTS_MAX {
             let head = self.branch(branch)?.head();
             refuse_to_empty(&head, options, folder.files, &folder.path)?;
-            let import =
-                PreparedImport::new(nodes, head.manifest(), head.place(), &folder.content)?;
+            let import = PreparedImport::new(nodes, head.manifest(), head.place(), &folder.tree)?;
             let (id, result) = import.result();
             let report = |changes, snapshot, revision| ImportReport {
                 files: folder.files,
@@ -278,7 +277,7 @@ impl ProjectWriter {
     /// # Errors
     /// [`Error::Invalid`] names the files.
     pub fn check_first_import(&self, folder: &ReadFolder) -> Result<()> {
-        match folder.content.root {
+        match folder.tree.root {
             Some(root) => prove::first(self, root),
             None => Ok(()),
         }

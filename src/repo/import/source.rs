@@ -9,8 +9,8 @@ use super::links::{Target, Top, open_below};
 use super::open_folder::{Entry, EntryKind, FolderId, NO_FILE, OpenFolder, Skip};
 use crate::repo::{Error, Result};
 
-/// What a data folder holds, by which a copy of one is known.
-const DATA_FOLDER_NAMES: [&str; 3] = ["FORMAT", "secrets", "store.db"];
+/// What a data folder holds, by which one is known, and a copy of one.
+pub const DATA_FOLDER_NAMES: [&str; 3] = ["FORMAT", "secrets", "store.db"];
 
 /// A folder to import, held open: what becomes of its name meanwhile changes nothing.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::manifest::{DirectoryBuilder, Draft};
 use crate::object::node::{DirectoryEntry, Value};
-use crate::repo::save::rebase::{Content, Keep};
+use crate::repo::save::rebase::{ImportedTree, Keep};
 use crate::repo::upload::NewFile;
 use crate::repo::{Chunks, Projects, Result};
 use crate::store::Pin;
@@ -24,7 +24,7 @@ use crate::store::Pin;
 pub struct ReadFolder {
     pub(super) path: PathBuf,
     pub(super) options: ImportOptions,
-    pub(super) content: Content,
+    pub(super) tree: ImportedTree,
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) skipped: u64,
@@ -118,7 +118,7 @@ impl<'a, S: FnMut(ImportStep<'_>) -> Flow> TreeImport<'a, S> {
         Ok(Some(ReadFolder {
             path: source.path().to_owned(),
             options: options.clone(),
-            content: Content {
+            tree: ImportedTree {
                 root: root.map(|entry| entry.root),
                 keep,
                 pin: pin.name(),

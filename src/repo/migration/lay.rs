@@ -100,7 +100,7 @@ impl BranchMove<'_> {
             draft.spill_all()?;
             empty
         };
-        let (id, manifest) = PreparedImport::new(nodes, base, None, read.content())?.result();
+        let (id, manifest) = PreparedImport::new(nodes, base, None, read.tree())?.result();
         let base = kept.cloned();
         Ok(Some((OldState { id, manifest, base }, read)))
     }

@@ -19,7 +19,7 @@ use crate::store::PinName;
 
 /// An imported tree, and what the branch keeps beside it.
 #[derive(Clone, Debug)]
-pub(in crate::repo) struct Content {
+pub(in crate::repo) struct ImportedTree {
     /// The root of its own tree, which is in the store; `None` if that is empty.
     pub(in crate::repo) root: Option<NodeId>,
     pub(in crate::repo) keep: Keep,
@@ -44,7 +44,7 @@ pub(in crate::repo) enum Keep {
 /// An import laid over a state of a branch. All its objects are in the store.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct PreparedImport {
-    content: Content,
+    tree: ImportedTree,
     /// The state that it was laid over, and its root.
     base: (ManifestId, NodeId),
     /// The version of the snapshot that holds that state, once the branch has another.
@@ -62,21 +62,21 @@ impl PreparedImport {
         nodes: &Nodes,
         base: ManifestId,
         place: Option<u64>,
-        content: &Content,
+        tree: &ImportedTree,
     ) -> Result<Self> {
         let mut draft = Draft::new(nodes);
         let root = nodes.manifest(base)?.root;
-        let result = match &content.keep {
-            Keep::All => laid_over(&mut draft, root, content.root)?,
+        let result = match &tree.keep {
+            Keep::All => laid_over(&mut draft, root, tree.root)?,
             Keep::Only { paths, exclude } => {
                 let excluded = exclude.found_in(&draft, root)?;
                 let kept = paths.iter().chain(&excluded);
-                with_kept(&mut draft, root, content.root, kept)?
+                with_kept(&mut draft, root, tree.root, kept)?
             }
         };
         draft.spill_all()?;
         Ok(Self {
-            content: content.clone(),
+            tree: tree.clone(),
             base: (base, root),
             place,
             result,
@@ -90,7 +90,7 @@ impl PreparedImport {
 
     /// The pin that has kept all of it.
     pub(in crate::repo) fn pin(&self) -> Option<PinName> {
-        self.content.pin
+        self.tree.pin
     }
 
     /// The state that it was laid over, of which the result has parts, and the version of the snapshot
@@ -148,7 +148,7 @@ impl PreparedImport {
         path: &FilePath,
         change: &FileChange,
     ) -> Result<bool> {
-        match (&self.content.keep, self.content.root) {
+        match (&self.tree.keep, self.tree.root) {
             (Keep::Only { paths, exclude }, _) => {
                 let kept = paths.contains(path) || lies_in(path, paths) || exclude.covers(path);
                 Ok(kept)

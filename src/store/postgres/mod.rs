@@ -36,7 +36,7 @@ use super::bucket::Bucket;
 use super::remote::{start_runtime, wait};
 use super::{
     Batch, CatchUp, Found, Lane, LargeBodies, Migrated, NewObject, Observe, Pin, Record, Result,
-    Scan, Staging, Store, StoreError, StoredObject, Version, Writes,
+    Scan, Staging, Store, StoreError, StoredObject, Values, Version, Writes,
 };
 use crate::base::id::{BlobId, ObjectId};
 use crate::base::limits::{INLINE_BYTES_MAX, UPLOAD_PART_BYTES};
@@ -309,12 +309,12 @@ impl Store for PostgresStore {
 
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         let rows = self.read(RECORD, [Box::new(key.as_bytes().to_vec())])?;
-        rows.first().map(|row| record(row, false)).transpose()
+        rows.first().map(|row| record(row, Values::All)).transpose()
     }
 
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         let (from, to) = scan.bounds();
-        let sql = match (scan.keys_only, scan.descending) {
+        let sql = match (scan.values == Values::Unread, scan.descending) {
             (false, false) => {
                 "SELECT key, version, value FROM siteconf.record
                  WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3"
@@ -334,7 +334,7 @@ impl Store for PostgresStore {
         };
         let limit = signed(scan.limit as u64);
         let rows = self.read(sql, [Box::new(from), Box::new(to), Box::new(limit)])?;
-        rows.iter().map(|row| record(row, scan.keys_only)).collect()
+        rows.iter().map(|row| record(row, scan.values)).collect()
     }
 
     fn last_version(&self) -> Result<Version> {

@@ -10,7 +10,7 @@ use crate::base::id::{Kind, ObjectId, Sha256};
 use crate::store::bucket::BucketBody;
 use crate::store::error::damaged;
 use crate::store::inspection::row::kind_of;
-use crate::store::{Body, Record, Result, StoreError, StoredObject};
+use crate::store::{Body, Record, Result, StoreError, StoredObject, Values};
 
 impl PostgresStore {
     /// The object of a row, with its id.
@@ -46,13 +46,12 @@ impl PostgresStore {
     }
 }
 
-/// The record of a row.
-pub(super) fn record(row: &Row, keys_only: bool) -> Result<Arc<Record>> {
+/// The record of a row, whose value is read or left empty.
+pub(super) fn record(row: &Row, values: Values) -> Result<Arc<Record>> {
     let key = String::from_utf8_lossy(row.try_get(0)?).into_owned();
-    let value = if keys_only {
-        Bytes::new()
-    } else {
-        Bytes::copy_from_slice(row.try_get(2)?)
+    let value = match values {
+        Values::Unread => Bytes::new(),
+        Values::All | Values::Sound => Bytes::copy_from_slice(row.try_get(2)?),
     };
     Ok(Arc::new(Record::new(key, unsigned(row.try_get(1)?), value)))
 }

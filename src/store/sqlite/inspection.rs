@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 use walkdir::WalkDir;
 
+use super::high_water::HighWater;
 use super::salvage::{Table, next_readable, read_page};
 use super::{ObjectCensus, SqliteStore, high_water, schema, sound_record, writability};
 use crate::base::id::ObjectId;
@@ -12,12 +13,14 @@ use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{
     Inspectable, LargeFile, NoCollection, ObjectsHeld, Overview, Readable, Refusal, Service,
 };
-use crate::store::{ObjectRow, Record, Result, prefix_end};
+use crate::store::{ObjectRow, Record, Result, StoreError, prefix_end};
 
 /// Rows of objects that are counted at a time: between two, a service copies its log.
 const COUNTED_AT_ONCE: u32 = 10_000;
 /// Most faults that SQLite is asked to list.
 const FAULTS_MAX: i64 = 100;
+/// What ends a refusal whose reason says what to do.
+const PUT_RIGHT: &str = "that is put right";
 
 const OBJECTS: Table = Table {
     holds: "objects",
@@ -138,8 +141,15 @@ impl SqliteStore {
         }
     }
 
-    /// Why nobody may write: a write that failed, want of room, or the folder itself.
+    /// Why nobody may write: commits that are lost, a write that failed, want of room, or the folder itself.
     fn refusal(&self) -> Result<Option<Refusal>> {
+        // First: no restart and no room brings them back.
+        if let Some(why) = self.refusal_of_lost_commits() {
+            return Ok(Some(Refusal {
+                until: PUT_RIGHT,
+                why,
+            }));
+        }
         if let Some(text) = self.folder.stopped_by()? {
             let (told, why) = writability::Refusal::told(&text);
             let until = match told {
@@ -164,9 +174,20 @@ impl SqliteStore {
         }
         let unfit = self.folder.require_writable().err();
         Ok(unfit.map(|error| Refusal {
-            until: "that is put right",
+            until: PUT_RIGHT,
             why: error.to_string(),
         }))
+    }
+
+    /// What whoever opens the store to write is told where commits are lost. Beside a service none look lost: the mark is
+    /// read before the records, and names only what is in them already.
+    fn refusal_of_lost_commits(&self) -> Option<String> {
+        let opened = self.read(|db| Ok(HighWater::open(&self.folder, db).err()));
+        match opened {
+            Ok(Some(lost @ StoreError::Folder { .. })) => Some(lost.to_string()),
+            // Records that cannot be read are told where they are counted.
+            Ok(_) | Err(_) => None,
+        }
     }
 
     fn objects_held(&self) -> Result<ObjectsHeld> {

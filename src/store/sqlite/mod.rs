@@ -32,14 +32,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::Error as _;
 
 pub use collection::{Collection, Marks};
-pub use data_folder::{CollectionLock, Folder, Format, Lock, write_durably};
+pub use data_folder::{CollectionLock, Folder, Format, Lock, is_part, write_durably};
 pub use tallies::{ObjectCensus, ObjectCount, Tallies};
 
 use super::error::damaged;
 use super::inspection::row::{kind_of, size_of};
 use super::{
     Batch, Body, ExternalSigns, NewObject, Observe, Pin, Record, Result, Scan, Staging, Store,
-    StoreError, StoredObject, Version, Writes,
+    StoreError, StoredObject, Values, Version, Writes,
 };
 use crate::base::digest::record_checksum;
 use crate::base::id::{BlobId, ObjectId, Sha256};
@@ -278,7 +278,7 @@ impl Store for SqliteStore {
     fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
         let (from, to) = scan.bounds();
         // Without a limit: what is left out does not count. The rows come one by one.
-        let sql = match (scan.keys_only, scan.descending) {
+        let sql = match (scan.values == Values::Unread, scan.descending) {
             (false, false) => {
                 "SELECT key, version, value, checksum FROM record
                  WHERE key >= CAST(?1 AS TEXT) AND key < CAST(?2 AS TEXT) ORDER BY key"
@@ -307,12 +307,12 @@ impl Store for SqliteStore {
                 // A key that is no text any more has another checksum, too.
                 let key = row.get_ref(0)?.as_bytes().map_err(rusqlite::Error::from)?;
                 let key = String::from_utf8_lossy(key).into_owned();
-                if scan.keys_only {
+                if scan.values == Values::Unread {
                     records.push(Arc::new(Record::new(key, row.get(1)?, Bytes::new())));
                     continue;
                 }
                 match sound_record(key, row.get(1)?, row.get_ref(2)?, row.get_ref(3)?) {
-                    Err(error) if scan.leaves_out_damaged => {
+                    Err(error) if scan.values == Values::Sound => {
                         tracing::error!(%error, "it is left out");
                     }
                     record => records.push(Arc::new(record?)),

@@ -7,7 +7,7 @@ use crate::cli::Result;
 use crate::object::key;
 use crate::store;
 use crate::store::inspection::Inspectable;
-use crate::store::{Record, Scan, Store, StoreError, Version};
+use crate::store::{Record, Scan, Store, StoreError, Values, Version};
 
 /// Keys that are asked for at once.
 const KEYS_AT_ONCE: usize = 1000;
@@ -87,7 +87,7 @@ impl Orphans {
         let store: &dyn Store = store;
         for some in store.pages(Scan {
             limit: KEYS_AT_ONCE,
-            keys_only: true,
+            values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
             let Some(some) = readable(some)? else {

@@ -23,10 +23,10 @@ pub(super) fn send(
 ) -> Result<Reply, Error> {
     cross_site::check_file_use(context.headers())?;
     let path = params::folder(context.query.text("path")?)?;
-    let (project, revision) = open_state(context, caller, at, version)?;
+    let revision = open_state(context, caller, at, version)?;
     respond(
         context,
-        project.repo_id(),
+        revision.project().repo_id(),
         &revision,
         path.as_ref(),
         format,

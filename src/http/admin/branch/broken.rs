@@ -42,7 +42,7 @@ pub(super) fn list(
 ) -> Result<Reply, Error> {
     let limit = params::limit_of(&context.query, BROKEN_PAGE_MAX)?;
     let after = context.query.text("after")?.map(params::file).transpose()?;
-    let (_, branch) = open_branch(context, caller, at)?;
+    let branch = open_branch(context, caller, at)?;
     let page = branch
         .head()
         .broken(None, after.as_ref(), limit.unwrap_or(BROKEN_PAGE_MAX))?;

@@ -64,7 +64,7 @@ impl Source for OneBranch {
             let subscription = join(context, &caller, at)?;
             // Before what is read: a change between the two is another state.
             let seen = Seen::now(context, &at.project)?;
-            let (_, branch) = open_branch(context, &caller, at)?;
+            let branch = open_branch(context, &caller, at)?;
             let id = branch.head().digest()?.commit_id().to_owned();
             let shown = shape::of(context, &caller, &branch)?;
             Ok::<_, Error>((seen, id, events::json(&shown), subscription))

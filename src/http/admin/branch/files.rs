@@ -52,7 +52,7 @@ pub(super) fn raw(
 ) -> Result<Reply, Error> {
     cross_site::check_file_use(context.headers())?;
     let path = params::file(path)?;
-    let (_, revision) = open_state(context, caller, at, version)?;
+    let revision = open_state(context, caller, at, version)?;
     let file = revision.file(&path)?;
     if let Some(reply) = file::unchanged(context, &file, Freshness::Moving)? {
         return Ok(reply);

@@ -100,7 +100,7 @@ pub(super) fn list(
     let limit = params::limit_of(&context.query, HISTORY_PAGE_MAX)?;
     let path = params::folder(context.query.text("path")?)?;
     let paged = before.is_some() || limit.is_some() || path.is_some();
-    let (_, branch) = open_branch(context, caller, at)?;
+    let branch = open_branch(context, caller, at)?;
     if !paged && branch.snapshot_count() > HISTORY_WHOLE_MAX {
         return Ok(stream::untagged(context, WholeHistory::of(branch)));
     }

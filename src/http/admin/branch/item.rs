@@ -19,7 +19,7 @@ pub(super) fn show(
     caller: &Caller,
     at: &BranchAt,
 ) -> Result<Reply, Error> {
-    let (_, branch) = open_branch(context, caller, at)?;
+    let branch = open_branch(context, caller, at)?;
     let tag = tag_of(&branch)?;
     let known = context.query.text("etag")?;
     let is_known = known.is_some_and(|known| tag.is_quoted(known));

@@ -49,7 +49,7 @@ pub(super) fn restore(
     )?;
     let passes_over = passes_over_rules(context, caller)?;
     if dry_run {
-        let (_, branch) = open_branch(context, caller, at)?;
+        let branch = open_branch(context, caller, at)?;
         let changes = branch.preview_rollback(to, &paths, &condition)?;
         if !passes_over {
             branch.check_rollback(to, &paths)?;

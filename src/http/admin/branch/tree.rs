@@ -60,7 +60,7 @@ pub(super) fn list(
     let folder = params::folder(context.query.text("path")?)?;
     let recursive = context.query.flag("recursive")?;
     let part = Part::of(context)?;
-    let (_, revision) = open_state(context, caller, at, version)?;
+    let revision = open_state(context, caller, at, version)?;
     let listing = revision.listing(folder.as_ref(), recursive)?;
     match part {
         Some(part) => page(context, &revision, &listing, &part),

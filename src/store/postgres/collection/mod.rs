@@ -23,7 +23,7 @@ use crate::store::collection::{
     Amount, Collectable, Collection, KeptByCollection, Need, Pace, Space, Swept,
 };
 use crate::store::remote::wait;
-use crate::store::{Batch, Record, Result, Store, StoreError, prefix_end};
+use crate::store::{Batch, Record, Result, Store, StoreError, Values, prefix_end};
 
 /// What the connection of a collection is told.
 pub(super) const COLLECTION_SETTINGS: &str = "
@@ -191,7 +191,7 @@ impl Collectable for PostgresStore {
                 let Some(last) = rows.last() else { break };
                 after = last.try_get(0)?;
                 for row in &rows {
-                    visit(&*record(row, false)?)?;
+                    visit(&*record(row, Values::All)?)?;
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::store::error::damaged;
 use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{Inspectable, LargeFile, NoCollection, Overview, Readable, Service};
 use crate::store::remote::wait;
-use crate::store::{ObjectRow, Record, Result, StoreError, Version};
+use crate::store::{ObjectRow, Record, Result, StoreError, Values, Version};
 
 /// A table, by what it holds: how many pages it has, and its rows in some of them.
 struct Table {
@@ -265,7 +265,7 @@ fn object_row(row: &Row) -> Result<Readable<ObjectRow>> {
 }
 
 fn record_row(row: &Row) -> Result<Readable<Record>> {
-    let found = record(row, false)?;
+    let found = record(row, Values::All)?;
     if row.try_get(3)? {
         return Ok(Err(format!(
             "record \"{}\" is damaged: no change that is known has written its version {}",

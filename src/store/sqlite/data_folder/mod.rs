@@ -34,6 +34,7 @@ pub(super) use file_system::FileSystem;
 pub use format::Format;
 pub(super) use identity::Identity;
 pub use lock::Lock;
+pub use ownership::is_part;
 use ownership::{refuse_links, require_own, unreadable};
 pub(super) use replacement::Replacement;
 pub use replacement::write_durably;
@@ -54,6 +55,11 @@ const OWN_NAMES: [&str; 10] = [
     "store.db-shm.new",
     "lost+found",
 ];
+
+/// What to do about a store without its format. That of a backup is another, and puts nothing right.
+const FORMAT_AGAIN: &str = "put it back as it was, from a copy of the folder or as objects-layout.md \
+                            (\"Data folder\") shows it, or restore the store from a backup";
+
 /// A data folder whose format was checked.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -83,7 +89,9 @@ impl Folder {
                 None if text.starts_with("siteconf-backup ") => {
                     refuse("it is a backup; \"siteconf restore\" makes a store of it")
                 }
-                None => refuse("FORMAT does not name a format of siteconf"),
+                None => refuse(&format!(
+                    "FORMAT does not name a format of siteconf; if a store is here, {FORMAT_AGAIN}"
+                )),
             },
             Err(e) if e.kind() == io::ErrorKind::NotFound => refuse(&no_store(root)),
             Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
@@ -401,6 +409,9 @@ fn make_dir(dir: &Path) -> io::Result<bool> {
 /// What is in the place of a store, and what to do. A name that was mistyped must not lead to a new
 /// store: where it is comes first.
 fn no_store(root: &Path) -> String {
+    if let Some(reason) = lost_format(root) {
+        return reason;
+    }
     let found = match fs::read_dir(root) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => "there is no such folder".to_owned(),
         Err(e) => return format!("it cannot be read: {e}"),
@@ -423,6 +434,15 @@ fn no_store(root: &Path) -> String {
     )
 }
 
+/// What is said of a folder without `FORMAT` that has a database; `None` where it has none, or the empty one of a
+/// creation that was interrupted.
+fn lost_format(root: &Path) -> Option<String> {
+    let database = fs::metadata(root.join("store.db"));
+    database
+        .is_ok_and(|found| found.is_file() && found.len() > 0)
+        .then(|| format!("FORMAT is missing although store.db is there; {FORMAT_AGAIN}"))
+}
+
 fn refuse_other_content(root: &Path) -> Result<()> {
     if is_restoring(root) {
         return Err(StoreError::folder(root, RESTORE_INTERRUPTED));
@@ -436,10 +456,12 @@ fn refuse_other_content(root: &Path) -> Result<()> {
             .map_err(|e| StoreError::io("listing the data folder", e))?
             .file_name();
         if !OWN_NAMES.iter().any(|own| name == *own) {
-            let reason = format!(
-                "the folder is not empty and holds no store (\"{}\" is in it); name an empty folder",
-                name.to_string_lossy()
-            );
+            let reason = lost_format(root).unwrap_or_else(|| {
+                format!(
+                    "the folder is not empty and holds no store (\"{}\" is in it); name an empty folder",
+                    name.to_string_lossy()
+                )
+            });
             return Err(StoreError::folder(root, reason));
         }
     }

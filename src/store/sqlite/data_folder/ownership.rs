@@ -1,5 +1,6 @@
 //! Whose a data folder is: nobody but its owner may put anything into it, and nobody else writes there.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
@@ -31,6 +32,14 @@ const PARTS: [&str; 14] = [
 ];
 /// The group and all others may write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// True for the name of what may be a part of a store, in its folder.
+pub fn is_part(name: &OsStr) -> bool {
+    // What takes the place of one has its name with something behind.
+    PARTS
+        .iter()
+        .any(|part| name.as_encoded_bytes().starts_with(part.as_bytes()))
+}
 
 /// Refuses a folder in which a part of the store is a link: who made the link could lead every read
 /// and write elsewhere.

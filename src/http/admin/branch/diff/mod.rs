@@ -13,7 +13,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::route::admin::BranchAt;
 use crate::repo;
-use crate::repo::{Branch, Comparison, Project, Revision};
+use crate::repo::{Branch, Comparison, Revision};
 use shown::shown;
 use whole::Tagged;
 
@@ -31,9 +31,9 @@ pub(super) fn show(
     let path = query.text("path")?.map(params::file).transpose()?;
     let limit = params::limit_of(query, DIFF_PAGE_MAX)?;
     let after = query.text("after")?.map(params::file).transpose()?;
-    let (project, branch) = open_branch(context, caller, at)?;
-    let old = side(&project, &branch, from)?;
-    let new = side(&project, &branch, to)?;
+    let branch = open_branch(context, caller, at)?;
+    let old = side(&branch, from)?;
+    let new = side(&branch, to)?;
     if unified {
         let path = path.ok_or_else(|| {
             Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
@@ -52,9 +52,9 @@ pub(super) fn show(
 }
 
 /// A version of the branch, or any revision of the project.
-fn side(project: &Project, branch: &Branch, text: &str) -> Result<Revision, Error> {
+fn side(branch: &Branch, text: &str) -> Result<Revision, Error> {
     if let Ok(version) = SnapshotVersion::parse(text) {
         return Ok(branch.snapshot(version)?);
     }
-    Ok(project.resolve(params::reference(Some(text))?)?)
+    Ok(branch.project().resolve(params::reference(Some(text))?)?)
 }
