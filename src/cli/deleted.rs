@@ -69,7 +69,7 @@ pub(super) fn list(
     let accounts = opened.accounts.list()?;
     let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
     let rows: Vec<_> = opened
-        .repository
+        .projects
         .deleted(|_| true)?
         .into_iter()
         .map(|deleted| Row {

@@ -142,11 +142,11 @@ pub(super) fn known_key(opened: &OpenStore, path: PathBuf) -> KnownKey {
 /// token that is bound to an instance would be accepted. With it, while daemons serve the store.
 pub(super) fn server_key(
     path: PathBuf,
-    repository: &Projects,
+    projects: &Projects,
     accounts: &Accounts,
     renew: Option<&dyn Inspectable>,
 ) -> Result<ServerKey> {
-    let store = repository.store().as_ref();
+    let store = projects.store().as_ref();
     if let Some(store) = renew {
         require_alone(store)?;
     }
@@ -184,7 +184,7 @@ pub(super) fn server_key(
         // Of two that begin over one database at once, one is refused: else its key would be none.
         let expect = known.map_or(Expect::Absent, Versioned::expect);
         batch.write(KEY_RECORD.to_owned(), expect, &record);
-        let now = repository.clock().now();
+        let now = projects.clock().now();
         let noted = AuditRecord::new(now, &open_store::actor(), Action::ServerKeySet);
         audit::add(&mut batch, &noted);
         store.commit(batch)?;

@@ -34,7 +34,7 @@ pub(super) struct OpenStore {
     pub(super) store: Arc<dyn Store>,
     engine: Engine,
     /// Its projects.
-    pub(super) repository: Projects,
+    pub(super) projects: Projects,
     /// Its accounts.
     pub(super) accounts: Accounts,
     /// Who runs the command.
@@ -70,7 +70,7 @@ impl OpenStore {
     /// # Errors
     /// [`Error::Failed`] when there is none.
     pub(super) fn project(&self, repo_id: &RepoId) -> Result<Project> {
-        match self.repository.project(repo_id) {
+        match self.projects.project(repo_id) {
             Err(repo::Error::NotFound { .. }) => Err(Error::Failed(format!(
                 "there is no project {repo_id}; \"siteconf project list\" names all"
             ))),
@@ -190,9 +190,9 @@ impl OpenStore {
     /// What is needed of the objects, and by what.
     pub(super) fn weigh(&self, step: impl FnMut(CollectionStep)) -> store::Result<Weights> {
         match &self.engine {
-            Engine::Embedded(store) => self.repository.weigh(store.as_ref(), step),
+            Engine::Embedded(store) => self.projects.weigh(store.as_ref(), step),
             #[cfg(feature = "fleet")]
-            Engine::Postgres(store) => self.repository.weigh(store.as_ref(), step),
+            Engine::Postgres(store) => self.projects.weigh(store.as_ref(), step),
         }
     }
 
@@ -212,13 +212,13 @@ impl OpenStore {
     /// Takes a store that is open.
     pub(super) fn of(engine: Engine) -> Self {
         let store = engine.store();
-        let repository = access::projects(Arc::clone(&store), Arc::new(SystemClock));
+        let projects = access::projects(Arc::clone(&store), Arc::new(SystemClock));
         let actor = actor();
-        let accounts = Accounts::new(&repository).acting(actor.clone());
+        let accounts = Accounts::new(&projects).acting(actor.clone());
         Self {
             store,
             engine,
-            repository,
+            projects,
             accounts,
             actor,
         }

@@ -1,14 +1,14 @@
-//! Lists: aligned columns for people, JSON for programs.
+//! Lists: aligned columns for people, JSON for programs. And the results of changes that were made.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{OFlags, fcntl_getfl, fstat, makedev};
 use serde::Serialize;
 
-use super::Result;
+use super::{Error, Result};
 use crate::base::name_error::is_deceptive;
 
 /// Most names that a message lists.
@@ -72,6 +72,30 @@ pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> Result
     serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
     Ok(())
+}
+
+/// Ends the result of a change that was made: what came of writing it, and what waits in `out`. `undo` says which command
+/// undoes the change.
+///
+/// # Errors
+/// What `written` failed with. Where the result could not be written, the error says that the change was made: who does
+/// not know that would make it again, or look for what it removed. To a reader that left nothing is said.
+pub(super) fn of_change(
+    written: std::result::Result<(), impl Into<Error>>,
+    out: &mut dyn Write,
+    undo: Option<&str>,
+) -> Result<()> {
+    let written = written.map_err(Into::<Error>::into);
+    let written = written.and_then(|()| Ok(out.flush()?));
+    written.map_err(|error| {
+        let is_unwritten =
+            matches!(&error, Error::Output(source) if source.kind() != ErrorKind::BrokenPipe);
+        if !is_unwritten {
+            return error;
+        }
+        let undo = undo.map_or_else(String::new, |undo| format!("; {undo}"));
+        Error::Failed(format!("{error}; the change was made{undo}"))
+    })
 }
 
 /// Lines with columns of equal width. The last column is not padded.
@@ -188,6 +212,39 @@ mod tests {
         ] {
             assert_eq!(shell_word(text), word);
         }
+    }
+
+    #[test]
+    fn of_a_change_that_cannot_be_told_is_told_that_it_was_made() {
+        let full = || std::io::Error::from(ErrorKind::StorageFull);
+        let told = |written: Result<()>, undo| {
+            let ended = of_change(written, &mut std::io::sink(), undo);
+            ended.map_err(|error| error.to_string())
+        };
+        let made = "writing the result: no storage space; the change was made";
+        for (written, undo, said) in [
+            (Ok(()), Some("it is undone so"), Ok(())),
+            (Err(full().into()), None, Err(made.to_owned())),
+            (
+                Err(full().into()),
+                Some("it is undone so"),
+                Err(format!("{made}; it is undone so")),
+            ),
+            (
+                Err(Error::Failed("of another kind".to_owned())),
+                Some("it is undone so"),
+                Err("of another kind".to_owned()),
+            ),
+        ] {
+            assert_eq!(told(written, undo), said);
+        }
+        // What ends a command whose reader left stays what it was.
+        let left = std::io::Error::from(ErrorKind::BrokenPipe);
+        let ended = of_change(Err(left), &mut std::io::sink(), None);
+        assert!(
+            matches!(&ended, Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe),
+            "{ended:?}"
+        );
     }
 
     #[derive(Serialize)]

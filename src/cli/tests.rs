@@ -5,6 +5,7 @@ mod config;
 mod import;
 mod manual;
 mod token;
+mod unwritten;
 mod user;
 
 use std::ffi::OsString;
@@ -40,7 +41,7 @@ impl Desk {
         let data = StoreAddress::Folder(folder.path().join("data"));
         let opened = OpenStore::of(Engine::open(&data, None, Purpose::Serve).unwrap());
         let key_file = key_file_in(opened.data_folder().unwrap());
-        server_key(key_file, &opened.repository, &opened.accounts, None).unwrap();
+        server_key(key_file, &opened.projects, &opened.accounts, None).unwrap();
         Self { folder }
     }
 

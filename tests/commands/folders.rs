@@ -121,6 +121,33 @@ fn a_store_that_is_damaged_is_told_with_its_file() {
     }
 }
 
+#[test]
+fn a_store_that_has_lost_its_format_is_told_and_left_as_it_is() {
+    let stage = Stage::new();
+    let format = stage.path("data/FORMAT");
+    let kept = fs::read(&format).unwrap();
+    fs::remove_file(&format).unwrap();
+    let said = format!(
+        "siteconf: {}: FORMAT is missing although store.db is there; put it back as it was, from a copy of \
+         the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store from a backup",
+        stage.shown("data")
+    );
+    for words in [
+        &["status"][..],
+        &["user", "list"],
+        &["user", "add", "bob"],
+        &["gc"],
+        &["init"],
+        &["serve", "--listen", "127.0.0.1:0"],
+    ] {
+        stage.refused(words, 1, &said);
+    }
+    assert!(!format.exists());
+    // What was advised works.
+    fs::write(&format, kept).unwrap();
+    stage.done(&["user", "add", "bob"]);
+}
+
 /// Whoever only looks changes nothing, and may be another: root sees what `nobody` keeps.
 #[test]
 fn another_users_folder_is_told_with_its_owner_and_what_that_one_runs() {
@@ -240,6 +267,95 @@ fn the_status_of_a_folder_that_takes_no_changes_says_so() {
         status_refuses(&mut status(), Some(&why));
     }
     status_refuses(&mut status(), None);
+}
+
+#[test]
+fn the_status_of_an_older_copy_of_the_database_says_that_changes_are_refused() {
+    let stage = Stage::new();
+    let mark = stage.path("data/high-water");
+    let marked = || {
+        let text = fs::read_to_string(&mark).unwrap();
+        u64::from_str_radix(&text[..16], 16).unwrap()
+    };
+    let files = ["data/store.db", "data/store.db-wal"].map(|name| stage.path(name));
+    let older = files.each_ref().map(|file| fs::read(file).ok());
+    let last = marked();
+    stage.done(&["user", "add", "bob"]);
+    status_refuses(&mut stage.command(&["status", "--json"]), None);
+    for (file, bytes) in files.iter().zip(older) {
+        match bytes {
+            Some(bytes) => fs::write(file, bytes).unwrap(),
+            // None was there.
+            None => drop(fs::remove_file(file)),
+        }
+    }
+    drop(fs::remove_file(stage.path("data/store.db-shm")));
+
+    let why = format!(
+        "{}: the database ends at version {last}, but version {} was acknowledged: its log was cut or \
+         damaged, or an older copy took its place; restore a backup, or remove the file \"high-water\" to \
+         go on without what is lost",
+        stage.shown("data/store.db"),
+        marked()
+    );
+    // As who changes something is told.
+    for words in [&["gc"][..], &["user", "add", "eve"]] {
+        stage.refused(words, 1, &format!("siteconf: {why}"));
+    }
+    status_refuses(&mut stage.command(&["status", "--json"]), Some(&why));
+    assert_eq!(status_line(&stage, "changes"), "refused");
+
+    // What was advised works, and the next change makes the mark anew.
+    fs::remove_file(&mark).unwrap();
+    status_refuses(&mut stage.command(&["status", "--json"]), None);
+    stage.done(&["user", "add", "eve"]);
+    assert_eq!(status_line(&stage, "changes"), "accepted");
+}
+
+#[test]
+fn the_status_tells_a_mark_that_is_damaged_and_refuses_nothing_for_it() {
+    let stage = Stage::new();
+    fs::write(stage.path("data/high-water"), "0").unwrap();
+    let ran = stage.command(&["status", "--json"]).output().unwrap();
+    let shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let finding = "the high-water mark is damaged: nothing tells whether the last commits are there; one \
+                   that is damaged is made anew at the next start of the service";
+    assert_eq!(
+        (
+            ran.status.code(),
+            &shown["writes_refused"],
+            &shown["findings"]
+        ),
+        (Some(1), &Value::Null, &json!([finding]))
+    );
+    assert_eq!(status_line(&stage, "changes"), "accepted");
+}
+
+#[test]
+fn the_status_of_a_database_that_cannot_be_read_does_not_say_that_changes_are_accepted() {
+    let stage = Stage::new();
+    let garbage = "no database at all, ".repeat(1000);
+    fs::write(stage.path("data/store.db"), garbage).unwrap();
+    let ran = stage.command(&["status", "--json"]).output().unwrap();
+    let shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(
+        (
+            ran.status.code(),
+            &shown["projects"],
+            &shown["writes_refused"]
+        ),
+        (Some(1), &Value::Null, &Value::Null)
+    );
+    assert_eq!(status_line(&stage, "changes"), "unknown");
+}
+
+/// What the status shows on the first line of this name.
+#[track_caller]
+fn status_line(stage: &Stage, name: &str) -> String {
+    let ran = stage.command(&["status"]).output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap().trim_start().to_owned()
 }
 
 #[test]

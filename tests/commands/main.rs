@@ -38,3 +38,5 @@ mod stage;
 #[path = "../service/terminal.rs"]
 #[allow(dead_code, reason = "the tests of the service use more of it")]
 mod terminal;
+#[cfg(test)]
+mod unwritten;

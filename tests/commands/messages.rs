@@ -201,7 +201,9 @@ fn what_cannot_be_read_is_shown_with_its_rule() {
         ),
         (
             &["token", "create", "--user", "ann", "--name", "n", "--all", "--expires", "soon"],
-            format!("--expires \"soon\" must be how long from now, as 30d or 12h, or {MOMENT}"),
+            format!(
+                "--expires \"soon\" must be how long from now, as 30d or 12h, or {MOMENT}, or never"
+            ),
         ),
         (
             &["token", "list", "--unused", "long"],
@@ -233,7 +235,7 @@ fn what_cannot_be_read_is_shown_with_its_rule() {
     }
     // What units are there for is taken.
     let token = ["token", "create", "--user", "ann", "--name", "n", "--all"];
-    for expires in ["30d", "12w"] {
+    for expires in ["30d", "12w", "never"] {
         stage.done(&[&token[..], &["--expires", expires]].concat());
     }
     let file = stage.shown("in/a.xml");
@@ -337,7 +339,7 @@ fn what_must_not_be_done_is_told_with_what_to_do_first() {
         ),
         (
             &["rm", "acme/shop.erp", "main", "conf"],
-            "\"conf\" is a folder with 1 files; -r deletes it with all of them",
+            "\"conf\" is a folder with 1 file; -r deletes it with all of them",
         ),
         (
             &["cat", "acme/shop.erp", "main", "conf"],

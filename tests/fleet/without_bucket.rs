@@ -99,7 +99,7 @@ fn a_file_without_a_place_does_not_keep_the_rest_of_a_tree() {
     for more in [&["migrate-tree", "--dry-run"][..], &["migrate-tree"]] {
         let (code, out, said) = scene.run(more, &tree);
         assert_eq!((code, said.as_str()), (Some(1), finding.as_str()), "{out}");
-        assert!(out.ends_with("1 findings\n"), "{out}");
+        assert!(out.ends_with("1 finding\n"), "{out}");
     }
     for project in ["a", "b", "c"] {
         assert_eq!(scene.files(&format!("acme/{project}.erp")), "small\n");

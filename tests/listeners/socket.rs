@@ -56,6 +56,18 @@ fn a_proxy_on_the_socket_speaks_for_its_clients() {
         "192.0.2.7"
     );
 
+    let long = format!("/tmp/{}", "a".repeat(103));
+    let (code, said) = refused(&["--listen", "none", "--unix-listen", &long]);
+    assert_eq!(
+        (code, said),
+        (
+            Some(2),
+            format!(
+                "siteconf: unix_listen = \"{long}\" (--unix-listen): it is too long for a socket: it must have at most \
+                 107 bytes"
+            )
+        )
+    );
     let (code, said) = refused(&["--listen", "none", "--unix-listen", &socket]);
     assert_eq!(
         (code, said),

@@ -38,7 +38,7 @@ fn a_number_that_was_made_up_here_and_given_there_is_named() {
                         of which the tree had no old snapshot; the branch stays as it is here, and comes \
                         with the tree's numbers after \"siteconf branch delete\", with --renew\n";
         assert_eq!((code, told.as_str()), (1, expected), "{flags:?}");
-        assert!(out.ends_with("\n1 findings\n"), "{out}");
+        assert!(out.ends_with("\n1 finding\n"), "{out}");
     }
     assert_eq!(scene.versions(MAIN).len(), 4);
     scene.done(&["branch", "delete", "acme/shop0.erp", "main"]);

@@ -219,7 +219,8 @@ fn refusals_are_told_in_words() {
     );
     assert_eq!(
         told("401 Unauthorized", "401 Unauthorized", &with),
-        "siteconf: HOST refuses the token: 401 Unauthorized. It is unknown, has expired or was revoked\n"
+        "siteconf: HOST refuses the token: 401 Unauthorized. It is unknown, has expired or was revoked, or \
+         its account is disabled\n"
     );
     let fingerprint = told("401 Unauthorized", "FINGERPRINT_MISMATCH", &with);
     assert!(fingerprint.contains("--reset-fingerprint"), "{fingerprint}");

@@ -2,6 +2,8 @@
 //! lie, break off, refuse, or are GitLab.
 
 #[cfg(test)]
+mod apart;
+#[cfg(test)]
 mod bad_servers;
 #[cfg(test)]
 #[path = "../service/client.rs"]

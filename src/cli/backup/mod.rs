@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::first_start::known_key;
 use super::open_store::OpenStore;
+use super::output;
 use super::output::visible;
 use super::running::progress::Progress;
 use super::running::stop::Stop;
@@ -191,16 +192,16 @@ pub(super) fn restore(
     });
     drop(progress);
     let restored = restored.map_err(|e| stop.name(e))?;
-    writeln!(
+    let told = writeln!(
         out,
         "restored to {}: the state of {}, write {}; {} bytes read",
         visible(&data.to_string_lossy()),
         restored.at,
         restored.version,
         restored.bytes
-    )?;
+    );
+    output::of_change(told, *out, None)?;
     if restored.format.is_older() {
-        out.flush()?;
         writeln!(err, "siteconf: {}", visible(&restored.format.advice(data)))?;
     }
     Ok(())

@@ -11,6 +11,7 @@ mod tests;
 
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
 use crate::cli::open_store::{OpenStore, whole};
+use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Condition, DeletedId, Missing, ProjectWriter};
@@ -57,10 +58,11 @@ fn create(
         )),
         other => other.into(),
     })?;
-    streams.tell(format_args!(
+    let told = streams.tell(format_args!(
         "{repo_id}:{name} is made, with {} files",
         made.totals().files
-    ))
+    ));
+    output::of_change(told, streams.out, None)
 }
 
 fn delete(
@@ -74,17 +76,15 @@ fn delete(
     let number = writer.number();
     writer.delete_branch(&name, &Condition::None)?;
     // The newest of the name is the one that was there just now.
-    let of_name = opened.repository.deleted(|deleted| {
+    let of_name = opened.projects.deleted(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)
             && deleted.branch_name() == Some(&name)
     })?;
     let id = of_name.first();
     let id = id.map_or_else(|| branch.to_owned(), |deleted| deleted.id().to_string());
-    writeln!(
-        streams.out,
-        "{repo_id}:{branch} is deleted; \"siteconf branch restore {repo_id} {id}\" brings it back"
-    )?;
-    Ok(())
+    let undo = format!("\"siteconf branch restore {repo_id} {id}\" brings it back");
+    let told = writeln!(streams.out, "{repo_id}:{branch} is deleted; {undo}");
+    output::of_change(told, streams.out, Some(&undo))
 }
 
 fn restore(
@@ -95,7 +95,7 @@ fn restore(
 ) -> Result<()> {
     let new_name = wish.name.as_deref().map(names::branch).transpose()?;
     let project = opened.project(&names::repo_id(repo_id)?)?;
-    let found = opened.repository.deleted(|deleted| {
+    let found = opened.projects.deleted(|deleted| {
         deleted.repo_id() == project.repo_id()
             && deleted
                 .branch_name()
@@ -105,12 +105,12 @@ fn restore(
     let restored = match found.id() {
         DeletedId::Branch(project, number) => {
             opened
-                .repository
+                .projects
                 .restore_branch(project, number, new_name.as_ref(), &opened.actor)
         }
         DeletedId::Project(_) => Err(repo::Error::missing(Missing::Deleted)),
     };
     let branch = restored.map_err(|error| advised(error, "main2"))?;
-    writeln!(streams.out, "{repo_id}:{} is there again", branch.name())?;
-    Ok(())
+    let told = writeln!(streams.out, "{repo_id}:{} is there again", branch.name());
+    output::of_change(told, streams.out, None)
 }

@@ -1,6 +1,7 @@
 //! A branch, or a path of it, back in an earlier state.
 
 use std::fmt;
+use std::io::Write;
 
 use serde::Serialize;
 
@@ -123,36 +124,39 @@ fn restore(
 
 /// Says what was changed.
 fn show(target: &Target, restored: &Restored, json: bool, streams: &mut Streams<'_>) -> Result<()> {
-    let Target {
-        repo_id,
-        branch,
-        path,
-        to,
-    } = target;
+    let undo = restored.before.map(|before| target.undo(before));
+    let written = write(target, restored, undo.as_deref(), json, streams.out);
+    if undo.is_none() {
+        return written;
+    }
+    output::of_change(written, streams.out, undo.as_deref())
+}
+
+/// Writes the result; `undo` says how it is undone, where something was changed.
+fn write(
+    target: &Target,
+    restored: &Restored,
+    undo: Option<&str>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let to = target.to;
     if json {
         let shown = RestoredJson {
-            restored: *to,
+            restored: to,
             snapshot: restored.before,
             short_id: restored.state.digest()?.short_id().to_owned(),
             changes: restored.changes.iter().map(Row::from).collect(),
         };
-        return output::write_json(streams.out, &shown);
+        return output::write_json(out, &shown);
     }
-    let Some(before) = restored.before else {
-        writeln!(
-            streams.out,
-            "{target} is as in {to} already; nothing was changed"
-        )?;
-        return Ok(());
-    };
-    let limit = path.as_ref().map_or_else(String::new, |path| {
-        format!(" --path={}", shell_word(path.as_str()))
-    });
-    writeln!(
-        streams.out,
-        "{target} is as in {to} again: {}; undo it with \"siteconf rollback {repo_id} {branch} {before}{limit}\"",
-        counted(&restored.changes)
-    )?;
+    match undo {
+        Some(undo) => {
+            let counted = counted(&restored.changes);
+            writeln!(out, "{target} is as in {to} again: {counted}; {undo}")?;
+        }
+        None => writeln!(out, "{target} is as in {to} already; nothing was changed")?,
+    }
     Ok(())
 }
 
@@ -168,6 +172,15 @@ impl Target {
             branch,
             path,
         })
+    }
+
+    /// How it is undone, with the snapshot of before.
+    fn undo(&self, before: SnapshotVersion) -> String {
+        let (repo_id, branch) = (&self.repo_id, &self.branch);
+        let limit = self.path.as_ref().map_or_else(String::new, |path| {
+            format!(" --path={}", shell_word(path.as_str()))
+        });
+        format!("undo it with \"siteconf rollback {repo_id} {branch} {before}{limit}\"")
     }
 
     /// Why it cannot be as it is wanted.

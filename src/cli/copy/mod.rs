@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use clap::Args;
 
 use super::open_store::OpenStore;
+use super::output;
 use super::running::progress::Progress;
 use super::running::stop::Stop;
 use super::settings::Settings;
@@ -87,7 +88,8 @@ pub(super) fn run(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -
     let finished = loader.finish();
     finished.map_err(|error| failed(TransferError::Target(error)))?;
     drop(progress);
-    report(&copied, &sides, &key, streams)
+    let told = report(&copied, &sides, &key, streams);
+    output::of_change(told, streams.out, None)
 }
 
 fn begin(to: &Settings, key: &KeyFile) -> Result<Box<dyn Loader>> {

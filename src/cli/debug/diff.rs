@@ -43,7 +43,7 @@ pub(super) fn run(
     json: bool,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let nodes = opened.repository.nodes();
+    let nodes = opened.projects.nodes();
     let root =
         |revision: &Revision| Ok::<_, super::Error>(nodes.manifest(revision.manifest())?.root);
     let tolerant = Tolerant::new(nodes);

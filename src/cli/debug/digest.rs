@@ -20,7 +20,7 @@ pub(super) fn run(
     json: bool,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let nodes = opened.repository.nodes();
+    let nodes = opened.projects.nodes();
     let manifest = nodes.manifest(revision.manifest())?;
     let tolerant = Tolerant::new(nodes);
     let mut hasher = Hasher::new();

@@ -60,7 +60,7 @@ pub(super) fn run(
     json: bool,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let nodes = opened.repository.nodes();
+    let nodes = opened.projects.nodes();
     let id = revision.manifest();
     let manifest = nodes.manifest(id)?;
     let mut findings = Vec::new();

@@ -117,7 +117,7 @@ fn count(opened: &OpenStore, streams: &mut Streams<'_>) -> Result<(Stats, Vec<St
         progress.say(|| format!("{counted} objects counted"));
     })?;
     stats.node_bytes = Sizes::of(&node_bytes);
-    let mut measure = Measure::new(opened.repository.nodes());
+    let mut measure = Measure::new(opened.projects.nodes());
     for state in states
         .iter()
         .filter(|state| (state.kept_as, state.standing) == (KeptAs::Head, Standing::Living))

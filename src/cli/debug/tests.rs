@@ -86,7 +86,7 @@ fn damage_is_named_and_the_rest_goes_on() {
         )),
         "{ran:?}"
     );
-    assert!(ran.out.ends_with("; 1 findings\n"), "{ran:?}");
+    assert!(ran.out.ends_with("; 1 finding\n"), "{ran:?}");
     let ran = desk.run(&["debug", "object", &blob[..8]]);
     assert_eq!(ran.code, ExitCode::from(1));
     assert!(
@@ -222,7 +222,7 @@ fn a_pack_of_the_audit_log_is_checked_down_to_its_records() {
             Some(fault) => {
                 let told = format!("record \"{key}\" is damaged: {fault}");
                 assert!(ran.out.starts_with(&told), "{told}: {ran:?}");
-                assert!(ran.out.ends_with(" 1 findings\n"), "{ran:?}");
+                assert!(ran.out.ends_with(" 1 finding\n"), "{ran:?}");
             }
         }
         let mut batch = Batch::default();

@@ -70,7 +70,11 @@ pub(in crate::cli) fn save(
     let repo::Saved {
         snapshot, revision, ..
     } = saved.map_err(refusal)?;
-    if wish.json {
+    let undo = format!(
+        "undo it with \"siteconf rollback {repo_id} {branch} {snapshot} --path={}\"",
+        shell_word(path.as_str())
+    );
+    let told = if wish.json {
         let saved = Saved {
             path: path.to_string(),
             size,
@@ -80,18 +84,18 @@ pub(in crate::cli) fn save(
             snapshot,
             short_id: revision.digest()?.short_id().to_owned(),
         };
-        return output::write_json(streams.out, &saved);
-    }
-    streams.tell(format_args!(
-        "{path} saved in {repo_id}:{branch}, {size} bytes; undo it with \"siteconf rollback {repo_id} \
-         {branch} {snapshot} --path={}\"",
-        shell_word(path.as_str())
-    ))
+        output::write_json(streams.out, &saved)
+    } else {
+        streams.tell(format_args!(
+            "{path} saved in {repo_id}:{branch}, {size} bytes; {undo}"
+        ))
+    };
+    output::of_change(told, streams.out, Some(&undo))
 }
 
 /// Reads a body to its end. `name` says where it comes from.
 fn read(from: &mut dyn Read, name: &str, bytes_max: u64, opened: &OpenStore) -> Result<NewFile> {
-    let mut upload = opened.repository.upload(None);
+    let mut upload = opened.projects.upload(None);
     let mut chunks = Chunks::of(from);
     let mut bytes: u64 = 0;
     while let Some(chunk) = chunks.next_chunk().map_err(Error::file("reading", name))? {

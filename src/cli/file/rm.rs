@@ -3,7 +3,8 @@
 use super::args::Rm;
 use super::{expected, nothing_at};
 use crate::cli::open_store::OpenStore;
-use crate::cli::output::shell_word;
+use crate::cli::output;
+use crate::cli::output::{counted, shell_word};
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::{Message, Missing};
@@ -29,7 +30,8 @@ pub(in crate::cli) fn delete(
     let applied = match below {
         Some(files) if !wish.recursive => {
             return Err(Error::Failed(format!(
-                "\"{path}\" is a folder with {files} files; -r deletes it with all of them"
+                "\"{path}\" is a folder with {}; -r deletes it with all of them",
+                counted(files, "file", "files")
             )));
         }
         Some(_) => {
@@ -46,10 +48,15 @@ pub(in crate::cli) fn delete(
         other => expected::refusal(other, place, opened),
     })?;
     let snapshot = applied.snapshot;
-    let what = below.map_or_else(String::new, |files| format!(" with {files} files"));
-    streams.tell(format_args!(
-        "{path}{what} deleted from {repo_id}:{branch}; undo it with \"siteconf rollback {repo_id} \
-         {branch} {snapshot} --path={}\"",
+    let what = below.map_or_else(String::new, |files| {
+        format!(" with {}", counted(files, "file", "files"))
+    });
+    let undo = format!(
+        "undo it with \"siteconf rollback {repo_id} {branch} {snapshot} --path={}\"",
         shell_word(path.as_str())
-    ))
+    );
+    let told = streams.tell(format_args!(
+        "{path}{what} deleted from {repo_id}:{branch}; {undo}"
+    ));
+    output::of_change(told, streams.out, Some(&undo))
 }

@@ -87,7 +87,7 @@ pub(super) fn import(
         let read = import.read(opened, found, &mut skips, streams)?;
         // Only now: an import that was refused or interrupted leaves no project and no branch behind.
         let date = import.options.date;
-        let date = date.unwrap_or_else(|| opened.repository.clock().now());
+        let date = date.unwrap_or_else(|| opened.projects.clock().now());
         if head.is_none() && !wish.no_validate {
             target.check_first(&read, &actor)?;
         }
@@ -103,7 +103,7 @@ pub(super) fn import(
     if let Some(summary) = skips.summary() {
         writeln!(streams.err, "skipped: {summary}")?;
     }
-    report.write(wish.json, wish.owner.as_deref(), streams)?;
+    report.show(wish.json, wish.owner.as_deref(), streams)?;
     Ok(Outcome::Fine)
 }
 
@@ -172,7 +172,7 @@ impl Importing<'_> {
     ) -> Result<ReadFolder> {
         let mut walk = Walking::new(found, skips, streams);
         let read = opened
-            .repository
+            .projects
             .read_folder(&self.folder, &self.options, |step| {
                 walk.step(step, &self.stop)
             })?;
@@ -253,7 +253,7 @@ fn options(wish: &Import, settings: &Settings, opened: &OpenStore) -> Result<Imp
                  2026-11-21"
             ))
         })?;
-        if date > opened.repository.clock().now() {
+        if date > opened.projects.clock().now() {
             return Err(Error::Usage(format!("--date {date} is in the future")));
         }
         Ok(date)
@@ -293,7 +293,7 @@ impl Target {
         let owner = owner
             .map(|name| opened.accounts.by_name(name))
             .transpose()?;
-        let project = repo::optional(opened.repository.project(repo_id))?;
+        let project = repo::optional(opened.projects.project(repo_id))?;
         match (project, owner) {
             (Some(project), Some(owner)) if project.owner() != owner.number() => {
                 Err(Error::Failed(format!(
@@ -342,7 +342,7 @@ impl Target {
         let project = match self {
             Self::Project(project) => project,
             Self::Absent { owner } => opened
-                .repository
+                .projects
                 .create_project_at(repo_id, owner, date, &actor)?,
         };
         let writer = ProjectWriter::new(project, actor);

@@ -1,5 +1,7 @@
 //! What an import did, or would do, in words or as JSON.
 
+use std::io::Write;
+
 use serde::Serialize;
 
 use super::skips::Skips;
@@ -86,35 +88,45 @@ impl Report {
         added + changed + removed == 0
     }
 
-    /// Writes it; `owner` is who owns a project that had to be made.
-    pub(super) fn write(
+    /// Shows it; `owner` is who owns a project that had to be made.
+    pub(super) fn show(
         &self,
         json: bool,
         owner: Option<&str>,
         streams: &mut Streams<'_>,
     ) -> Result<()> {
+        let written = self.write(json, owner, streams.out);
+        let is_made = self.project_made || self.branch_made || self.snapshot.is_some();
+        if self.dry_run || !is_made {
+            return written;
+        }
+        let undo = self.snapshot.map(|before| {
+            let (project, branch) = (&self.project, &self.branch);
+            format!("undo it with \"siteconf rollback {project} {branch} {before}\"")
+        });
+        output::of_change(written, streams.out, undo.as_deref())
+    }
+
+    fn write(&self, json: bool, owner: Option<&str>, out: &mut dyn Write) -> Result<()> {
         if json {
-            return output::write_json(streams.out, self);
+            return output::write_json(out, self);
         }
         let Self {
             project, branch, ..
         } = self;
         let would_be = if self.dry_run { "would be " } else { "" };
         if let (true, Some(owner)) = (self.project_made, owner) {
-            writeln!(
-                streams.out,
-                "project {project} {would_be}made, owned by {owner}"
-            )?;
+            writeln!(out, "project {project} {would_be}made, owned by {owner}")?;
         }
         if self.branch_made {
-            writeln!(streams.out, "branch {branch} {would_be}made")?;
+            writeln!(out, "branch {branch} {would_be}made")?;
         }
         let files = counted(self.files, "file", "files");
         let bytes = counted(self.bytes, "byte", "bytes");
         if self.is_unchanged() {
             let would_be = if self.dry_run { "would be" } else { "was" };
             writeln!(
-                streams.out,
+                out,
                 "unchanged: {project}:{branch} has what was taken, {files} of {bytes}; no snapshot \
                  {would_be} taken"
             )?;
@@ -130,16 +142,13 @@ impl Report {
             removed,
         } = self.changes;
         writeln!(
-            streams.out,
+            out,
             "{files}, {bytes} {would_be}imported into {project}:{branch}{now}: {added} added, {changed} \
              changed, {removed} removed"
         )?;
         match self.snapshot {
-            Some(before) => writeln!(
-                streams.out,
-                "undo: siteconf rollback {project} {branch} {before}"
-            )?,
-            None => writeln!(streams.out, "dry run: nothing was saved")?,
+            Some(before) => writeln!(out, "undo: siteconf rollback {project} {branch} {before}")?,
+            None => writeln!(out, "dry run: nothing was saved")?,
         }
         Ok(())
     }

@@ -65,7 +65,7 @@ fn in_folder(
     let opened = OpenStore::of(engine);
     server_key(
         opened.key_file(settings)?,
-        &opened.repository,
+        &opened.projects,
         &opened.accounts,
         None,
     )?;
@@ -102,9 +102,7 @@ fn in_database(
     let store = StoreAddress::Postgres(address.clone());
     drop(Engine::open(&store, bucket.as_ref(), Purpose::Serve).map_err(refused)?);
     let OpenStore {
-        repository,
-        accounts,
-        ..
+        projects, accounts, ..
     } = OpenStore::beside(settings)?;
     if !accounts.is_empty()? {
         let said = format_args!("{url}: there is a store here already");
@@ -114,7 +112,7 @@ fn in_database(
     if let Some(role) = &wish.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;
     }
-    server_key(key_file, &repository, &accounts, None)?;
+    server_key(key_file, &projects, &accounts, None)?;
     first_account_of_fleet(&accounts, streams)?;
     streams.tell(format_args!(
         "{url} holds a store now; \"siteconf serve\" with the same settings serves it"

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{self, Path};
+use std::path::{self, Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustix::fs::{Access, OFlags, access};
@@ -43,6 +43,28 @@ pub(super) fn look(path: &Path) -> io::Result<()> {
         }
         opened => opened.map(drop),
     }
+}
+
+/// The whole path of a file or folder, without links and dots, also of one that is not there yet.
+///
+/// # Errors
+/// What the system says of an empty path, and where it knows no current folder.
+pub(super) fn place(path: &Path) -> io::Result<PathBuf> {
+    let whole = path::absolute(path)?;
+    for there in whole.ancestors() {
+        if let (Ok(mut place), Ok(rest)) = (there.canonicalize(), whole.strip_prefix(there)) {
+            // What is not there yet has no links: `..` leads to the folder that stands before it.
+            for part in rest.components() {
+                if part == Component::ParentDir {
+                    place.pop();
+                } else {
+                    place.push(part);
+                }
+            }
+            return Ok(place);
+        }
+    }
+    Ok(whole)
 }
 
 fn options() -> OpenOptions {

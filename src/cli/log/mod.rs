@@ -9,7 +9,7 @@ mod json_line;
 mod queue;
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::panic;
@@ -23,6 +23,8 @@ use tracing_subscriber::fmt::{MakeWriter, format};
 use super::running::progress::takes_escapes;
 use super::settings::{LogFormat, Settings, Told};
 use super::{Error, Result};
+use crate::store::engine::StoreAddress;
+use crate::store::sqlite;
 use file::Replaceable;
 use journal::ForJournal;
 use json_line::JsonLine;
@@ -49,14 +51,15 @@ pub(super) fn of_command(filter: &Told<String>) -> Result<()> {
 /// when it is dropped, and opens the file of the log again when it is called.
 ///
 /// # Errors
-/// [`Error::Usage`] for a malformed filter and a file that cannot be opened, [`Error::Failed`] without a
-/// thread or a descriptor.
+/// [`Error::Usage`] for a malformed filter and a file that cannot be opened or lies in the folder of the store,
+/// [`Error::Failed`] without a thread or a descriptor.
 pub(super) fn of_service(settings: &Settings) -> Result<(Rest, impl FnMut() + Send + use<>)> {
     let failed = |e| Error::Failed(format!("starting the log: {e}"));
     let path = settings.log_file.to_path_buf();
     let is_named = !path.as_os_str().is_empty();
     let is_journal = !is_named && journal::is_stderr();
     let (out, form) = if is_named {
+        require_elsewhere(settings)?;
         let file = file::open(&path).map_err(|e| unopened(settings, &e))?;
         (file, Form::in_file(settings.log_format))
     } else {
@@ -149,15 +152,40 @@ fn refuses_colours() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// What is wrong with the settings of the service's log: its filter, and a file that cannot be opened. None is made.
+/// What is wrong with the settings of the service's log: its filter, and a file that cannot be opened or lies in the
+/// folder of the store. None is made.
 pub(super) fn wrong_settings(settings: &Settings) -> Vec<Error> {
     let mut wrong: Vec<_> = parse(&settings.log, USUAL).err().into_iter().collect();
     let path = &settings.log_file;
     if !path.as_os_str().is_empty() {
-        let unopened = file::look(path).err().map(|e| unopened(settings, &e));
-        wrong.extend(unopened);
+        let looked = require_elsewhere(settings)
+            .and_then(|()| file::look(path).map_err(|e| unopened(settings, &e)));
+        wrong.extend(looked.err());
     }
     wrong
+}
+
+/// Refuses a file in the folder of the store where lines of the log would get into a part of the store, or lie where
+/// nothing may lie before there is one. Beside the parts of a store that is there it does no harm.
+fn require_elsewhere(settings: &Settings) -> Result<()> {
+    let StoreAddress::Folder(root) = &*settings.store else {
+        return Ok(());
+    };
+    let (Ok(log), Ok(store)) = (file::place(&settings.log_file), file::place(root)) else {
+        return Ok(());
+    };
+    let Ok(within) = log.strip_prefix(&store) else {
+        return Ok(());
+    };
+    let first = within.components().next();
+    let is_beside = first.is_some_and(|first| !sqlite::is_part(first.as_os_str()));
+    if is_beside && fs::exists(store.join("FORMAT")).unwrap_or(false) {
+        return Ok(());
+    }
+    Err(settings.log_file.refuse(format_args!(
+        "it must lie outside of the folder of the store, {}, in which only the store's own files may be",
+        settings.store
+    )))
 }
 
 fn unopened(settings: &Settings, error: &io::Error) -> Error {

@@ -89,7 +89,7 @@ impl Migration<'_> {
         }
         let project = match found {
             Some(project) => project,
-            None => self.opened.repository.create_project_from(
+            None => self.opened.projects.create_project_from(
                 id,
                 account.number(),
                 self.begin_of(old),
@@ -129,7 +129,7 @@ impl Migration<'_> {
             .below(&old.place)
             .and_then(|folder| folder.modified_at());
         let firsts = old.branches.values().filter_map(first);
-        let now = self.opened.repository.clock().now();
+        let now = self.opened.projects.clock().now();
         firsts.chain(own.ok()).min().unwrap_or(now)
     }
 
@@ -206,7 +206,7 @@ impl Migration<'_> {
         let at = self.tree.folder.below(&branch.place);
         let at = at.and_then(|folder| folder.newest_at());
         let head_author = Author {
-            at: at.unwrap_or_else(|_| self.opened.repository.clock().now()),
+            at: at.unwrap_or_else(|_| self.opened.projects.clock().now()),
             by: account.to_owned(),
         };
         let state = self.read(&branch.place, |folder, step| {
@@ -340,7 +340,7 @@ impl Migration<'_> {
 
     /// True if another project of the older system has this identifier here.
     fn is_taken(&mut self, old: &OldProject) -> Result<bool> {
-        let Some(other) = repo::optional(self.opened.repository.project(&old.repo_id))? else {
+        let Some(other) = repo::optional(self.opened.projects.project(&old.repo_id))? else {
             return Ok(false);
         };
         let there = other.moved_from().unwrap_or(&old.repo_id);

@@ -40,7 +40,7 @@ impl Migration<'_> {
         let Some(account) = self.known_account(&line.owner)? else {
             return Ok(Ok(Done::Unchanged));
         };
-        let tokens = Tokens::new(&self.opened.repository);
+        let tokens = Tokens::new(&self.opened.projects);
         let execution = Execution::of(self.dry_run);
         let ended = tokens.end(&account, old.digest, &self.opened.actor, execution)?;
         let stays = |why: &str, id: &str| {
@@ -70,7 +70,7 @@ impl Migration<'_> {
         let Some(account) = self.account(owner)? else {
             return Ok(Err(NO_ACCOUNT.to_owned()));
         };
-        let tokens = Tokens::new(&self.opened.repository);
+        let tokens = Tokens::new(&self.opened.projects);
         let actor = &self.opened.actor;
         let brought = if self.dry_run {
             let held = self.tokens_of(&account)?;
@@ -106,7 +106,7 @@ impl Migration<'_> {
             let Ok(id) = RepoId::parse(repo) else {
                 continue;
             };
-            let found = self.opened.repository.project_from(&id)?;
+            let found = self.opened.projects.project_from(&id)?;
             let found = found.map(|found| (found.owner(), found.repo_id().clone()));
             let planned = || Some((self.planned_owner(&id)?, id.clone()));
             if let Some((owner, repo_id)) = found.or_else(planned)
@@ -123,7 +123,7 @@ impl Migration<'_> {
         if let Some(count) = self.token_counts.get(&account.number()) {
             return Ok(*count);
         }
-        Ok(Tokens::new(&self.opened.repository).list(account)?.len())
+        Ok(Tokens::new(&self.opened.projects).list(account)?.len())
     }
 
     /// The number of the account that would own a project of the tree by now.

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use super::first_start::KeyState;
 use super::open_store::OpenStore;
+use super::output;
 use super::running::progress::Progress;
 use super::running::stop::Stop;
 use super::settings::Settings;
@@ -100,12 +101,12 @@ pub(super) fn run(
     let planned = tree.projects.iter().map(|old| (old.repo_id.clone(), None));
     let planned: HashMap<_, _> = planned.collect();
     let deleted = opened
-        .repository
+        .projects
         .deleted(|what| planned.contains_key(what.id_there()))?;
     let deleted = deleted
         .iter()
         .map(|what| (what.id_there().clone(), what.branch_name_there().cloned()));
-    let forgotten = opened.repository.forgotten()?;
+    let forgotten = opened.projects.forgotten()?;
     let mut migration = Migration {
         opened: &opened,
         deleted: deleted.chain(forgotten).collect(),
@@ -150,7 +151,12 @@ pub(super) fn run(
     } else {
         Outcome::Findings
     };
-    report.write(wish.json, wish.verify, *out)?;
+    let is_made = !wish.verify && !wish.dry_run && report.has_steps();
+    let mut written = report.write(wish.json, wish.verify, *out);
+    if is_made {
+        written = output::of_change(written, *out, None);
+    }
+    written?;
     Ok(outcome)
 }
 
@@ -221,7 +227,7 @@ impl Migration<'_> {
 
     /// The digest of a state here, computed from its tree.
     fn digest_of(&self, state: &Revision) -> Result<String> {
-        let nodes = self.opened.repository.nodes();
+        let nodes = self.opened.projects.nodes();
         let root = nodes.manifest(state.manifest())?.root;
         let sha256: Sha256 = digest(nodes.as_ref(), root)?;
         Ok(sha256.to_string())
@@ -243,7 +249,7 @@ impl Migration<'_> {
         tokens::each(&path, |number, line| {
             self.go_on()?;
             let at = format!("{}:{number}", path.display());
-            let now = self.opened.repository.clock().now();
+            let now = self.opened.projects.clock().now();
             let token = line.and_then(|line| {
                 let old = line.token(now, || self.key())?;
                 let first = *lines.entry(old.digest).or_insert(number);

@@ -11,7 +11,7 @@ use crate::repo::Project;
 impl Migration<'_> {
     /// The project that one of the tree is here; told if it has another name.
     pub(super) fn project_here(&mut self, old: &OldProject) -> Result<Option<Project>> {
-        let found = self.opened.repository.project_from(&old.repo_id)?;
+        let found = self.opened.projects.project_from(&old.repo_id)?;
         if let Some(found) = &found
             && *found.repo_id() != old.repo_id
         {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::Result;
 use crate::cli::output;
-use crate::cli::output::visible;
+use crate::cli::output::{counted, visible};
 use crate::cli::running::progress::Progress;
 
 /// What was done, or would be, and what was found.
@@ -138,6 +138,11 @@ impl<'a> Report<'a> {
         self.told.findings.is_empty()
     }
 
+    /// True if something was done.
+    pub(super) fn has_steps(&self) -> bool {
+        !self.told.steps.is_empty()
+    }
+
     /// Something was done.
     pub(super) fn step(&mut self, done: Done, kind: Kind, name: String, snapshots: u64) {
         let counts = match done {
@@ -188,14 +193,14 @@ impl<'a> Report<'a> {
         for Finding { at, reason } in &told.remarks {
             writeln!(out, "remark: {}: {reason}", visible(at))?;
         }
-        let findings = told.findings.len();
+        let findings = counted(told.findings.len() as u64, "finding", "findings");
         if verify {
             let Told {
                 compared, files, ..
             } = told;
             writeln!(
                 out,
-                "{compared} states with {files} files and {} tokens compared; {findings} findings",
+                "{compared} states with {files} files and {} tokens compared; {findings}",
                 told.unchanged.tokens
             )?;
             return Ok(());
@@ -248,7 +253,7 @@ impl<'a> Report<'a> {
         if told.revoked.tokens > 0 {
             writeln!(out, "{would}revoked: {} tokens", told.revoked.tokens)?;
         }
-        writeln!(out, "{findings} findings")?;
+        writeln!(out, "{findings}")?;
         Ok(())
     }
 }

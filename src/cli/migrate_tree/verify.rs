@@ -43,7 +43,7 @@ impl Migration<'_> {
             }
             self.report.tell();
         }
-        for project in self.opened.repository.all()? {
+        for project in self.opened.projects.all()? {
             if let Some(id) = project.moved_from()
                 && !self.planned.contains_key(id)
             {
@@ -61,7 +61,7 @@ impl Migration<'_> {
 
     /// Names the tokens that came, and that the file has not.
     fn tokens_only_here(&mut self) -> Result<()> {
-        let tokens = Tokens::new(&self.opened.repository);
+        let tokens = Tokens::new(&self.opened.projects);
         for account in self.opened.accounts.list()? {
             for token in tokens.moved_of(&account)? {
                 if !self.met_tokens.contains(&token.id) {
@@ -239,7 +239,7 @@ impl Migration<'_> {
         let mut here = Vec::with_capacity(repos.len());
         for repo in repos {
             let found = match RepoId::parse(repo) {
-                Ok(id) => self.opened.repository.project_from(&id)?,
+                Ok(id) => self.opened.projects.project_from(&id)?,
                 Err(_) => None,
             };
             here.push(found.map_or_else(|| repo.clone(), |found| found.repo_id().to_string()));
@@ -249,7 +249,7 @@ impl Migration<'_> {
 
     fn verify_token(&mut self, at: &str, line: &TokenLine, old: &OldToken) -> Result<()> {
         let account = self.found_account(&line.owner)?;
-        let tokens = Tokens::new(&self.opened.repository);
+        let tokens = Tokens::new(&self.opened.projects);
         let mut reasons = Vec::new();
         match tokens.trace(old.digest)? {
             Trace::Present { view, .. } if line.state == State::Revoked => {

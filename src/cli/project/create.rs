@@ -2,6 +2,7 @@
 
 use super::owner::require_enabled;
 use crate::cli::open_store::OpenStore;
+use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 
@@ -16,7 +17,7 @@ pub(super) fn create(
     let account = opened.accounts.by_name(owner)?;
     require_enabled(&account)?;
     let made = opened
-        .repository
+        .projects
         .create_project(&repo_id, account.number(), opened.actor.clone());
     made.map_err(|error| match error {
         repo::Error::Exists { .. } => Error::Failed(format!(
@@ -24,8 +25,9 @@ pub(super) fn create(
         )),
         other => other.into(),
     })?;
-    streams.tell(format_args!(
+    let told = streams.tell(format_args!(
         "{repo_id} is made and owned by {owner}; make a branch with \"siteconf branch create {repo_id} \
          main\""
-    ))
+    ));
+    output::of_change(told, streams.out, None)
 }

@@ -2,6 +2,7 @@
 
 use super::args::ProjectKeep;
 use crate::cli::open_store::OpenStore;
+use crate::cli::output;
 use crate::cli::{Result, Streams, names};
 use crate::repo::Retention;
 
@@ -19,9 +20,9 @@ pub(in crate::cli) fn set_rule(
     opened
         .project(&repo_id)?
         .set_retention(keep, &opened.actor)?;
-    match keep {
-        Some(keep) => writeln!(streams.out, "{repo_id} keeps {keep}")?,
-        None => writeln!(streams.out, "{repo_id} keeps what the settings say")?,
-    }
-    Ok(())
+    let told = match keep {
+        Some(keep) => writeln!(streams.out, "{repo_id} keeps {keep}"),
+        None => writeln!(streams.out, "{repo_id} keeps what the settings say"),
+    };
+    output::of_change(told, streams.out, None)
 }

@@ -51,7 +51,7 @@ pub(in crate::cli) fn list(
     let accounts = opened.accounts.list()?;
     let names: HashMap<u64, &str> = accounts.iter().map(|a| (a.number(), a.name())).collect();
     let mut rows = Vec::new();
-    for project in opened.repository.all()? {
+    for project in opened.projects.all()? {
         let default = project.default_branch()?;
         rows.push(Row {
             repo_id: project.repo_id().to_string(),

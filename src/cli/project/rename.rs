@@ -2,6 +2,7 @@
 
 use super::owner::require_enabled;
 use crate::cli::open_store::OpenStore;
+use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::ProjectWriter;
@@ -22,10 +23,11 @@ pub(super) fn rename(
         )),
         other => other.into(),
     })?;
-    streams.tell(format_args!(
+    let told = streams.tell(format_args!(
         "{repo_id} is {new_id} now; clients that ask for it by name must ask for the new one, and roles \
          for the old one do not open it"
-    ))
+    ));
+    output::of_change(told, streams.out, None)
 }
 
 /// `project transfer`.
@@ -43,8 +45,9 @@ pub(super) fn transfer(
     require_enabled(&account)?;
     ProjectWriter::new(project, opened.actor.clone())
         .transfer_project(account.number(), account.name())?;
-    streams.tell(format_args!(
+    let told = streams.tell(format_args!(
         "{owner} owns {repo_id} now; tokens of the owner before read it on only if a role of that \
          account opens it"
-    ))
+    ));
+    output::of_change(told, streams.out, None)
 }

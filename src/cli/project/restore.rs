@@ -2,6 +2,7 @@
 
 use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
 use crate::cli::open_store::OpenStore;
+use crate::cli::output;
 use crate::cli::{Result, Streams, names};
 use crate::repo;
 use crate::repo::{DeletedId, Missing, ProjectWriter};
@@ -15,11 +16,9 @@ pub(in crate::cli) fn delete(
     let project = opened.project(&names::repo_id(repo_id)?)?;
     let id = DeletedId::Project(project.number());
     ProjectWriter::new(project, opened.actor.clone()).delete_project()?;
-    writeln!(
-        streams.out,
-        "{repo_id} is deleted; \"siteconf project restore {id}\" brings it back"
-    )?;
-    Ok(())
+    let undo = format!("\"siteconf project restore {id}\" brings it back");
+    let told = writeln!(streams.out, "{repo_id} is deleted; {undo}");
+    output::of_change(told, streams.out, Some(&undo))
 }
 
 /// `project restore`.
@@ -29,19 +28,19 @@ pub(in crate::cli) fn restore(
     streams: &mut Streams<'_>,
 ) -> Result<()> {
     let new_id = wish.name.as_deref().map(names::repo_id).transpose()?;
-    let found = opened.repository.deleted(|deleted| {
+    let found = opened.projects.deleted(|deleted| {
         deleted.branch_name().is_none() && is_meant(deleted, &wish.what, deleted.repo_id().as_str())
     })?;
     let found = only(found, &format!("project {}", wish.what))?;
     let restored = match found.id() {
         DeletedId::Project(number) => {
             opened
-                .repository
+                .projects
                 .restore_project(number, new_id.as_ref(), &opened.actor)
         }
         DeletedId::Branch(..) => Err(repo::Error::missing(Missing::Deleted)),
     };
     let project = restored.map_err(|error| advised(error, "acme/shop2.erp"))?;
-    writeln!(streams.out, "{} is there again", project.repo_id())?;
-    Ok(())
+    let told = writeln!(streams.out, "{} is there again", project.repo_id());
+    output::of_change(told, streams.out, None)
 }

@@ -72,13 +72,15 @@ pub(super) fn run(
         }
     };
     ProjectWriter::new(project, opened.actor.clone()).set_rules(&set)?;
-    if set.is_empty() {
-        return streams.tell(format_args!("{repo_id} has no rules now"));
-    }
-    let count = counted(set.len() as u64, "rule", "rules");
-    streams.tell(format_args!(
-        "{repo_id} has {count} now; \"siteconf project validate {repo_id}\" lists what breaks them"
-    ))
+    let told = if set.is_empty() {
+        streams.tell(format_args!("{repo_id} has no rules now"))
+    } else {
+        let count = counted(set.len() as u64, "rule", "rules");
+        streams.tell(format_args!(
+            "{repo_id} has {count} now; \"siteconf project validate {repo_id}\" lists what breaks them"
+        ))
+    };
+    output::of_change(told, streams.out, None)
 }
 
 /// Reads a file of rules.

@@ -13,31 +13,31 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Packs, now and every hour; removes, now and every day, what was kept for so many days, where 0 keeps
 /// all.
-pub(super) async fn run(repository: Projects, days: u64) {
+pub(super) async fn run(projects: Projects, days: u64) {
     let mut ticks = interval(Duration::from_hours(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for hour in 0_u64.. {
         ticks.tick().await;
         if hour.is_multiple_of(24) {
-            forget(&repository, days).await;
+            forget(&projects, days).await;
         }
-        pack(&repository).await;
+        pack(&projects).await;
     }
 }
 
 /// Removes what is older than so many days, and nothing where they are 0.
-async fn forget(repository: &Projects, days: u64) {
+async fn forget(projects: &Projects, days: u64) {
     if days == 0 {
         return;
     }
     let kept_ms = i64::try_from(days.saturating_mul(DAY_S).saturating_mul(1000));
     // A clock that is doubted removes nothing.
-    let now = repository.steady_clock().believed();
+    let now = projects.steady_clock().believed();
     let before = now.ms().saturating_sub(kept_ms.unwrap_or(i64::MAX));
     let before = Timestamp::from_ms(before);
     let (mut total, mut place) = (0, None);
     loop {
-        match may_block(|| repository.forget_audit(before, place)) {
+        match may_block(|| projects.forget_audit(before, place)) {
             Ok((removed, next)) => {
                 total += removed;
                 place = next;
@@ -63,9 +63,9 @@ async fn forget(repository: &Projects, days: u64) {
     }
 }
 
-async fn pack(repository: &Projects) {
+async fn pack(projects: &Projects) {
     loop {
-        match may_block(|| repository.pack_audit()) {
+        match may_block(|| projects.pack_audit()) {
             Ok(true) => sleep(PAUSE).await,
             Ok(false) => break,
             Err(error) => {

@@ -204,16 +204,20 @@ pub(super) fn wrong_places(settings: &Settings) -> Vec<Error> {
     if fs::symlink_metadata(&**unix).is_ok_and(|found| !found.file_type().is_socket()) {
         wrong.push(unix.refuse(NO_SOCKET));
     }
-    if unix.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
-        wrong.push(unix.refuse(format_args!(
-            "it is too long for a socket: it must have at most {SOCKET_PATH_BYTES_MAX} bytes"
-        )));
-    }
+    wrong.extend(too_long(unix).map(|why| unix.refuse(why)));
     if wrong.is_empty() {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         wrong.extend(Places::of(settings, &clock).err());
     }
     wrong
+}
+
+/// Why a socket cannot have this path, where it is too long.
+fn too_long(path: &Path) -> Option<String> {
+    let is_long = path.as_os_str().len() > SOCKET_PATH_BYTES_MAX;
+    is_long.then(|| {
+        format!("it is too long for a socket: it must have at most {SOCKET_PATH_BYTES_MAX} bytes")
+    })
 }
 
 /// The address that a setting names.
@@ -243,6 +247,9 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
 /// # Errors
 /// Why that cannot be, as a text.
 fn bind_socket(path: &Path) -> std::result::Result<(UnixListener, SocketFile), String> {
+    if let Some(why) = too_long(path) {
+        return Err(why);
+    }
     let failed = |e: io::Error| format!("cannot listen there: {e}");
     // Two services that start at once on what a third one left would both replace it.
     let alone = lock_folder(path).map_err(failed)?;

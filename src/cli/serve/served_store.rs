@@ -68,19 +68,19 @@ fn trust_clock(steady_clock: &SteadyClock) -> Result<()> {
 /// [`first_start::server_key`].
 fn begin(
     engine: &Engine,
-    repository: &Projects,
+    projects: &Projects,
     settings: &Settings,
     renew_key: bool,
     streams: &mut Streams<'_>,
 ) -> Result<ServerKey> {
-    let accounts = Accounts::new(repository).acting(open_store::actor());
+    let accounts = Accounts::new(projects).acting(open_store::actor());
     let folder = engine.embedded().map(|store| store.data_folder());
     let key_file = engine::key_file(folder, settings)?;
     if folder.is_none() {
         first_start::require_account(&accounts, settings)?;
     }
     let renewed = renew_key.then(|| engine.inspectable());
-    let key = first_start::server_key(key_file, repository, &accounts, renewed)?;
+    let key = first_start::server_key(key_file, projects, &accounts, renewed)?;
     if let Some(store) = engine.embedded() {
         begin_in_folder(store, &accounts, settings, streams)?;
     }

@@ -119,14 +119,9 @@ impl Service {
     }
 }
 
-fn gate(
-    settings: &Settings,
-    repository: &Projects,
-    key: ServerKey,
-    folder: Option<&Folder>,
-) -> Gate {
-    let repository = repository.clone().with_count_limits(settings.count_limits);
-    let gate = Gate::new(repository, key, settings.sessions);
+fn gate(settings: &Settings, projects: &Projects, key: ServerKey, folder: Option<&Folder>) -> Gate {
+    let projects = projects.clone().with_count_limits(settings.count_limits);
+    let gate = Gate::new(projects, key, settings.sessions);
     let gate = gate.with_limits(settings.limits.accounts);
     match folder {
         Some(folder) => gate.with_first_password(Arc::new(FirstPasswordFile::of(folder))),

@@ -325,6 +325,9 @@ fn store(all: &All) -> Told<StoreAddress> {
     });
     let mut wrong = all.wrong.borrow_mut();
     let Some(url) = url else {
+        if folder.as_os_str().is_empty() {
+            wrong.push(all.get("data").refuse("it names no folder"));
+        }
         for name in [
             "postgres_password_file",
             "server_key_file",

@@ -240,6 +240,10 @@ fn a_wrong_setting_names_itself_its_value_and_its_place() {
             "data (FILE, line 1): it is the name of a folder; the URL of a database is given as store",
         ),
         (
+            "data = \"\"",
+            "data = \"\" (FILE, line 1): it names no folder",
+        ),
+        (
             "\nroot_mount = \"yes\"",
             "root_mount = \"yes\" (FILE, line 2): it must be true or false",
         ),

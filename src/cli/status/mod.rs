@@ -3,9 +3,11 @@
 
 mod shown;
 
+use std::sync::Arc;
+
 use clap::Args;
 
-use crate::access::Tokens;
+use crate::access::{Account, Tokens};
 use crate::base::clock::{CLOCK_DOUBT_S, DAY_S};
 use crate::cli::first_start::key_fault;
 use crate::cli::open_store::OpenStore;
@@ -100,7 +102,10 @@ fn gather(
         None
     };
     findings.extend(key_fault(opened, settings));
-    findings.extend(finding_of_clock(&opened.repository));
+    if stopped.is_none() {
+        findings.extend(finding_of_mark(store));
+    }
+    findings.extend(finding_of_clock(&opened.projects));
     // A service that runs on a folder of an older format is one of an earlier version.
     let outdated = advice.filter(|_| service == Some(inspection::Service::Process(None)));
     let refused = why_refused(
@@ -115,14 +120,10 @@ fn gather(
     let branches = told(&mut findings, "branches", count_branches(store));
     let accounts = opened.accounts.list();
     let accounts = told(&mut findings, "accounts", accounts);
-    let tokens = accounts.as_ref().map(|accounts| {
-        let tokens = Tokens::new(&opened.repository);
-        let of_each = accounts
-            .iter()
-            .map(|account| Ok(tokens.list(account)?.len()));
-        of_each.sum::<Result<usize>>()
+    let tokens = accounts.as_deref().and_then(|accounts| {
+        let tokens = count_tokens(&opened.projects, accounts);
+        told(&mut findings, "tokens", tokens)
     });
-    let tokens = tokens.and_then(|tokens| told(&mut findings, "tokens", tokens));
     let database = told(&mut findings, "the room of the database", database_bytes);
     let unused = told(&mut findings, "free room in the database", unused_bytes).flatten();
     let checksums = told(
@@ -161,6 +162,16 @@ fn gather(
         writes_refused: refused,
         findings,
     }
+}
+
+/// What must be told of the mark by which lost commits are known, where changes are not refused for it. Where the records
+/// cannot be read, that is told when they are counted.
+fn finding_of_mark(store: &dyn Inspectable) -> Option<String> {
+    let fault = store.lost_commits().ok().flatten()?;
+    Some(format!(
+        "{fault}: nothing tells whether the last commits are there; one that is damaged is made anew at the next start \
+         of the service"
+    ))
 }
 
 /// What must be told of the time that the store knows of.
@@ -241,6 +252,15 @@ fn told<T, E: std::fmt::Display>(
     outcome
         .map_err(|error| findings.push(format!("{what} cannot be told: {error}")))
         .ok()
+}
+
+/// The tokens of all these accounts.
+fn count_tokens(projects: &Projects, accounts: &[Arc<Account>]) -> Result<usize> {
+    let tokens = Tokens::new(projects);
+    let of_each = accounts
+        .iter()
+        .map(|account| Ok(tokens.list(account)?.len()));
+    of_each.sum()
 }
 
 /// The branches of all projects, without those of deleted ones, which lie beside them.

@@ -35,7 +35,7 @@ pub(super) struct Status {
     /// Of now, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) weights: Option<Weights>,
-    /// Why changes are refused; `None` where they are not.
+    /// Why changes are refused; `None` where they are not, and where that is unknown.
     pub(super) writes_refused: Option<String>,
     pub(super) findings: Vec<String>,
 }
@@ -142,10 +142,7 @@ impl Status {
             "changes",
             match &self.writes_refused {
                 Some(_) => "refused".to_owned(),
-                // A role that may not see whether standbys follow, or a database that does not say.
-                None if self.schema.is_some() && self.standby.as_ref().is_none_or(is_unknown) => {
-                    "unknown".to_owned()
-                }
+                None if self.is_refusal_unknown() => "unknown".to_owned(),
                 None => "accepted".to_owned(),
             },
         ));
@@ -169,6 +166,14 @@ impl Status {
         let findings = self.findings.iter();
         lines.extend(findings.map(|finding| ("to do", finding.clone())));
         lines
+    }
+
+    /// True where nothing tells whether changes are refused: of records that cannot be read, for a role that may not see
+    /// whether standbys follow, and of a database that does not say.
+    fn is_refusal_unknown(&self) -> bool {
+        let is_standby_unknown =
+            self.schema.is_some() && self.standby.as_ref().is_none_or(is_unknown);
+        self.projects.is_none() || is_standby_unknown
     }
 
     fn version_line(&self) -> String {

@@ -1,5 +1,7 @@
 //! What commands leave in the audit log: those that change something one record each, the others none.
 
+use std::process::ExitCode;
+
 use clap::CommandFactory as _;
 use serde_json::Value;
 
@@ -119,4 +121,106 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
     }
     let all = desk.done(&["audit", "--json"]);
     assert!(!all.contains(made.trim()), "a token is told");
+}
+
+#[test]
+fn what_can_be_no_name_is_refused() {
+    let desk = Desk::new();
+    let user = "it must be 1 to 64 letters, digits, \".\", \"_\", \"-\", \"@\" and start with a letter or digit";
+    let project = "it must be a name, a dot and a type, as in acme/shop.erp";
+    for (flag, text, said) in [
+        ("--user", "", format!("user name \"\": {user}")),
+        (
+            "--user",
+            "bad name",
+            format!("user name \"bad name\": {user}"),
+        ),
+        (
+            "--user",
+            "ann (root",
+            format!("user name \"ann (root\": {user}"),
+        ),
+        ("--project", "", format!("project \"\": {project}")),
+        (
+            "--project",
+            "acme/shop",
+            format!("project \"acme/shop\": {project}"),
+        ),
+    ] {
+        for form in [&[][..], &["--json"]] {
+            assert_eq!(
+                desk.refused(2, &[&["audit", flag, text], form].concat()),
+                format!("siteconf: malformed {said}\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_gone_has_its_records_and_what_never_was_is_told() {
+    let desk = Desk::with_project();
+    desk.account("gone", &[]);
+    desk.done(&["user", "remove", "gone"]);
+    desk.done(&["project", "delete", "acme/shop.erp"]);
+    let by = log(&desk)[0]["by"].as_str().unwrap().to_owned();
+    for flags in [
+        &["--user", "gone"][..],
+        &["--project", "acme/shop.erp"],
+        &["--user", "command line"],
+        &["--user", &by],
+    ] {
+        let shown = desk.done(&[&["audit", "--json"], flags].concat());
+        assert!(!shown.is_empty(), "{flags:?}");
+    }
+    let later = ["--since", "2100-01-01"];
+    for (flags, said) in [
+        // Who is there has done nothing.
+        (&[&["--user", "ann"], &later[..]].concat()[..], ""),
+        (
+            &[&["--user", "unknown account"], &later[..]].concat()[..],
+            "",
+        ),
+        (&later, ""),
+        (
+            &["--user", "amdin"],
+            "no record is about the user \"amdin\", and there is no such account now",
+        ),
+        (
+            &[&["--user", "gone"], &later[..]].concat()[..],
+            "no record since 2100-01-01T00:00:00.000Z is about the user \"gone\", and there is no such account \
+             now",
+        ),
+        (
+            &["--project", "acme/shp.erp"],
+            "no record is about the project \"acme/shp.erp\", and there is no such project now",
+        ),
+        (
+            &["--user", "ann", "--project", "acme/shp.erp"],
+            "no record is about the user \"ann\" and the project \"acme/shp.erp\", and there is no such project \
+             now",
+        ),
+        (
+            &["--user", "amdin", "--project", "acme/shp.erp"],
+            "no record is about the user \"amdin\" and the project \"acme/shp.erp\", and there is no such account \
+             and no such project now",
+        ),
+    ] {
+        let said = if said.is_empty() {
+            String::new()
+        } else {
+            format!("siteconf: {said}\n")
+        };
+        let heading = format!(
+            "{:24}  {:16}  {:20}  {:15}  WHAT\n",
+            "TIME", "ACTION", "BY", "FROM"
+        );
+        for (form, out) in [(&[][..], heading.as_str()), (&["--json"], "")] {
+            let ran = desk.run(&[&["audit"], flags, form].concat());
+            assert_eq!(
+                (ran.code, ran.out.as_str(), ran.err.as_str()),
+                (ExitCode::SUCCESS, out, said.as_str()),
+                "{flags:?}"
+            );
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Settings that are looked at.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::ExitCode;
 
 use super::{Desk, lay};
@@ -86,6 +88,49 @@ fn a_log_that_cannot_be_opened_is_told_before_the_start() {
     }
 }
 
+/// Its lines would get into the store's own files, or into a folder that may hold nothing else before it is a store.
+#[test]
+fn a_log_in_the_folder_of_the_store_is_refused_before_it_is_opened() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("empty")).unwrap();
+    symlink(desk.path("data"), desk.path("linked")).unwrap();
+    let path = |name: &str| desk.path(name).display().to_string();
+    let before = fs::read(desk.path("data/store.db")).unwrap();
+    for (data, log) in [
+        ("data", "data/store.db"),
+        ("data", "data/store.db-wal"),
+        ("data", "linked/store.db"),
+        ("linked", "data/secrets/new.log"),
+        ("empty", "empty/new.log"),
+        ("absent", "absent/new.log"),
+        ("absent", "absent"),
+    ] {
+        let (data, log) = (path(data), path(log));
+        for words in [&["config", "check"][..], &["serve"]] {
+            assert_eq!(
+                desk.refused(2, &[words, &["--data", &data, "--log-file", &log]].concat()),
+                format!(
+                    "siteconf: log_file = \"{log}\" (--log-file): it must lie outside of the folder of the \
+                     store, {data}, in which only the store's own files may be\n"
+                )
+            );
+        }
+    }
+    assert!(fs::read(desk.path("data/store.db")).unwrap() == before);
+    assert!(!desk.path("data/new.log").exists() && !desk.path("absent").exists());
+    assert_eq!(fs::read_dir(desk.path("empty")).unwrap().count(), 0);
+    for (data, log) in [
+        ("data", "data.log"),
+        ("absent", "absent/../new.log"),
+        ("data", "linked/../new.log"),
+        // So that whoever has it there can go on.
+        ("linked", "data/secrets/../new.log"),
+    ] {
+        let (data, log) = (path(data), path(log));
+        desk.done(&["config", "check", "--data", &data, "--log-file", &log]);
+    }
+}
+
 #[test]
 fn a_place_that_cannot_be_is_told_before_the_start() {
     let desk = Desk::new();
@@ -95,6 +140,12 @@ fn a_place_that_cannot_be_is_told_before_the_start() {
         desk.refused(2, &["config", "check", "--data", &file]),
         format!("siteconf: data = \"{file}\" (--data): it must be a folder\n")
     );
+    for words in [&["config", "check"][..], &["serve"], &["status"]] {
+        assert_eq!(
+            desk.refused(2, &[words, &["--data", ""]].concat()),
+            "siteconf: data = \"\" (--data): it names no folder\n"
+        );
+    }
     let long = format!("/{}", "x".repeat(107));
     desk.done(&["config", "check", "--unix-listen", &long[..107]]);
     assert_eq!(

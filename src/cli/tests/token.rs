@@ -41,17 +41,19 @@ fn tokens_are_made_listed_and_revoked() {
         ])
     );
     assert_eq!(listed[0]["suffix"], one[58..]);
-    let heading =
-        "ID  OWNER  NAME  ENDS IN  STATE   EXPIRES                   LAST USED  INSTANCE   REPOS";
+    let heading = "ID  OWNER  NAME  ENDS IN  STATE   EXPIRES                   LAST USED  INSTANCE   \
+                   OLD VALUE UNTIL  REPOS";
     let (one, two) = (&one[58..], &two[58..64]);
     let two = format!(
-        "2   ann    n     {two}   active  2030-01-31T00:00:00.000Z  never      the first  *"
+        "2   ann    n     {two}   active  2030-01-31T00:00:00.000Z  never      the first  \
+         -                *"
     );
     assert_eq!(
         desk.done(&["token", "list"]),
         format!(
             "{heading}\n\
-             1   ann    n     {one}   active  never                     never      any        acme/shop.erp\n\
+             1   ann    n     {one}   active  never                     never      any        \
+             -                acme/shop.erp\n\
              {two}\n"
         )
     );
@@ -88,7 +90,8 @@ fn the_filters_of_the_list_combine() {
     ] {
         desk.token(user, flags);
     }
-    desk.done(&["token", "update", "4", "--expires", "2020-01-01"]);
+    let ended = desk.run(&["token", "update", "4", "--expires", "2020-01-01"]);
+    assert_eq!(ended.code, ExitCode::SUCCESS, "{ended:?}");
     for (filter, ids) in [
         (&[][..], &["1", "2", "3", "4"][..]),
         (&["--repo", "acme/shop.erp"], &["1", "2", "4"]),
@@ -112,6 +115,18 @@ fn the_filters_of_the_list_combine() {
     );
 }
 
+/// What is said of a token that has ended.
+fn has_ended(id: &str, end: &str) -> String {
+    format!(
+        "siteconf: token {id} has ended at {end}, and opens nothing; give it another end with \"siteconf token \
+         update {id} --expires 30d\"\n"
+    )
+}
+
+/// What is said of a token of bob's while he is disabled.
+const BOB_IS_DISABLED: &str = "siteconf: \"bob\" is disabled, and no token of it opens anything; \"siteconf user \
+                               enable bob\" lets it in\n";
+
 /// The Admin API takes such an end, too.
 #[test]
 fn a_token_that_has_ended_already_is_told() {
@@ -126,13 +141,159 @@ fn a_token_that_has_ended_already_is_told() {
     ] {
         let words = [&create[..], &["--expires", "2020-01-01"], flags].concat();
         let ran = desk.run_with(input, &words);
-        let told = format!(
-            "siteconf: token {id} has ended at 2020-01-01T00:00:00.000Z, and opens nothing; give it another end \
-             with \"siteconf token update {id} --expires 30d\"\n"
-        );
+        let told = has_ended(id, "2020-01-01T00:00:00.000Z");
         assert_eq!((ran.code, ran.err), (ExitCode::SUCCESS, told), "{flags:?}");
         assert_eq!(ran.out.is_empty(), id == "2", "{}", ran.out);
     }
+}
+
+#[test]
+fn a_change_of_a_token_that_has_ended_tells_so() {
+    let desk = Desk::with_project();
+    desk.token("ann", &["--all"]);
+    let told = has_ended("1", "2020-01-01T00:00:00.000Z");
+    let update = ["token", "update", "1", "--expires"];
+    let updated = desk.run(&[&update[..], &["2020-01-01"]].concat());
+    assert_eq!(
+        (updated.code, updated.out, updated.err),
+        (ExitCode::SUCCESS, String::new(), told.clone())
+    );
+    for (flags, printed) in [(&[][..], "\n"), (&["--json"], "}\n")] {
+        let rotated = desk.run(&[&["token", "rotate", "1"][..], flags].concat());
+        assert_eq!(
+            (rotated.code, rotated.err),
+            (ExitCode::SUCCESS, told.clone()),
+            "{flags:?}"
+        );
+        assert!(rotated.out.ends_with(printed), "{}", rotated.out);
+    }
+    for end in ["30d", "never"] {
+        assert_eq!(desk.done(&[&update[..], &[end]].concat()), "");
+        assert_eq!(desk.done(&["token", "rotate", "1"]).len(), 65);
+    }
+}
+
+#[test]
+fn tokens_of_a_disabled_account_are_listed_as_such() {
+    let desk = Desk::with_project();
+    desk.account("bob", &[]);
+    let value = desk.token("bob", &["--all"]);
+    let suffix = &value[58..64];
+    desk.done(&["user", "disable", "bob"]);
+    let shown = format!(
+        "ID  OWNER  NAME  ENDS IN  STATE           EXPIRES  LAST USED  INSTANCE  OLD VALUE UNTIL  REPOS\n\
+         1   bob    n     {suffix}   owner disabled  never    never      any       -                *\n"
+    );
+    assert_eq!(desk.done(&["token", "list"]), shown);
+    assert_eq!(desk.done(&["token", "show", "1"]), shown);
+
+    desk.token("ann", &["--all", "--expires", "20d"]);
+    for end in ["20d", "2020-01-01"] {
+        let create = ["token", "create", "--user", "bob", "--name", "n", "--all"];
+        let made = desk.run(&[&create[..], &["--expires", end]].concat());
+        assert_eq!(made.code, ExitCode::SUCCESS, "{made:?}");
+    }
+    let states = || {
+        let listed = desk.json(&["token", "list", "--json"]);
+        let state = |token: &Value| json!([token["tokenId"], token["state"]]);
+        let states = listed.as_array().unwrap().iter().map(state);
+        json!(states.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        states(),
+        json!([
+            ["2", "active"],
+            ["1", "owner disabled"],
+            ["3", "owner disabled"],
+            ["4", "expired"],
+        ])
+    );
+    assert_eq!(
+        desk.json(&["token", "show", "3", "--json"])["state"],
+        "owner disabled"
+    );
+    // It ends soon, but does not count now.
+    assert_eq!(listed(&desk, &["--expiring", "30d"]), ["2"]);
+
+    desk.done(&["user", "enable", "bob"]);
+    assert_eq!(
+        states(),
+        json!([
+            ["2", "active"],
+            ["1", "active"],
+            ["3", "active"],
+            ["4", "expired"],
+        ])
+    );
+    assert_eq!(listed(&desk, &["--expiring", "30d"]), ["2", "3"]);
+}
+
+#[test]
+fn a_token_of_a_disabled_account_is_told_to_open_nothing() {
+    let desk = Desk::new();
+    desk.account("bob", &[]);
+    desk.done(&["user", "disable", "bob"]);
+    let create = ["token", "create", "--user", "bob", "--name", "n", "--all"];
+    let value = "a".repeat(64);
+    for (words, input, printed) in [
+        (&create[..], "", 65),
+        (&[&create[..], &["--value-stdin"]].concat(), &value, 0),
+        (&["token", "rotate", "1"], "", 65),
+        (&["token", "update", "1", "--name", "m"], "", 0),
+    ] {
+        let ran = desk.run_with(input, words);
+        assert_eq!(
+            (ran.code, ran.out.len(), ran.err.as_str()),
+            (ExitCode::SUCCESS, printed, BOB_IS_DISABLED),
+            "{words:?}"
+        );
+    }
+    // Whoever gives it another end is told that this is not all.
+    let ended = desk.run(&["token", "update", "1", "--expires", "2020-01-01"]);
+    assert_eq!(
+        (ended.code, ended.err),
+        (
+            ExitCode::SUCCESS,
+            has_ended("1", "2020-01-01T00:00:00.000Z") + BOB_IS_DISABLED
+        )
+    );
+    desk.done(&["user", "enable", "bob"]);
+    desk.done(&create);
+    desk.done(&["token", "rotate", "2"]);
+}
+
+#[test]
+fn never_is_an_end_that_a_new_token_can_have() {
+    let desk = Desk::with_project();
+    let made = desk.token("ann", &["--all", "--json", "--expires", "never"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let value = made["tokenString"].as_str().unwrap();
+    assert_eq!(
+        made,
+        json!({ "tokenId": "1", "tokenString": value, "expires_at": null })
+    );
+    let create = ["token", "create", "--user", "ann", "--name", "n", "--all"];
+    for words in [&create[..], &["token", "update", "1"]] {
+        assert_eq!(
+            desk.refused(2, &[words, &["--expires", "ever"]].concat()),
+            "siteconf: --expires \"ever\" must be how long from now, as 30d or 12h, or YYYY-MM-DD, midnight \
+             UTC, or RFC 3339, as in 2027-01-31T10:00:00Z, or never\n"
+        );
+    }
+}
+
+#[test]
+fn a_token_is_shown_with_the_end_of_its_old_value() {
+    let desk = Desk::with_project();
+    desk.token("ann", &["--all"]);
+    let rotated = desk.json(&["token", "rotate", "1", "--grace", "7d", "--json"]);
+    let until = rotated["earlier_until"].as_str().unwrap();
+    let suffix = &rotated["tokenString"].as_str().unwrap()[58..];
+    let shown = format!(
+        "ID  OWNER  NAME  ENDS IN  STATE   EXPIRES  LAST USED  INSTANCE  OLD VALUE UNTIL           REPOS\n\
+         1   ann    n     {suffix}   active  never    never      any       {until}  *\n"
+    );
+    assert_eq!(desk.done(&["token", "show", "1"]), shown);
 }
 
 /// What was used counts from its last use on, the rest from when it was made.

@@ -255,6 +255,30 @@ fn a_person_is_told_what_was_done_and_a_script_is_not() {
 }
 
 #[test]
+fn a_new_password_of_a_disabled_account_is_told_to_open_nothing() {
+    let desk = Desk::new();
+    desk.account("ann", &[]);
+    desk.done(&["user", "disable", "ann"]);
+    let passwd = ["user", "passwd", "ann"];
+    let given = [&passwd[..], &["--password-stdin"]].concat();
+    for (words, input, printed) in [(&passwd[..], "", 33), (&given, "correct horse\n", 0)] {
+        let ran = desk.run_with(input, words);
+        assert_eq!(
+            (ran.code, ran.out.len(), ran.err.as_str()),
+            (
+                ExitCode::SUCCESS,
+                printed,
+                "siteconf: \"ann\" is disabled, and no login of it works; \"siteconf user enable ann\" lets \
+                 it in\n"
+            ),
+            "{words:?}"
+        );
+    }
+    desk.done(&["user", "enable", "ann"]);
+    desk.done(&passwd);
+}
+
+#[test]
 fn the_first_password_goes_from_its_file_when_another_is_set() {
     let desk = Desk::new();
     let file = desk.path("data/secrets/initial-password");

@@ -59,8 +59,8 @@ pub(in crate::cli) struct TokenCreate {
     /// Covers every project of the account, also later ones
     #[arg(long)]
     pub(in crate::cli) all: bool,
-    /// When it ends: how long from now, as 30d, or RFC 3339, or YYYY-MM-DD, midnight UTC [default:
-    /// never]
+    /// When it ends: how long from now, as 30d, or RFC 3339, or YYYY-MM-DD, midnight UTC, or never
+    /// [default: never]
     #[arg(long, value_name = "WHEN")]
     pub(in crate::cli) expires: Option<String>,
     /// Bind it to the first instance that uses it

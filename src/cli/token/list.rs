@@ -29,7 +29,9 @@ impl Filter {
                 .any(|id| id == project.repo_id().as_str())
         };
         let ends = |before: Timestamp| {
-            token.state == TokenState::Active && token.expires_at.is_some_and(|at| at <= before)
+            account.is_enabled()
+                && token.state == TokenState::Active
+                && token.expires_at.is_some_and(|at| at <= before)
         };
         let is_unused = |since: Timestamp| token.last_used_at.unwrap_or(token.created_at) < since;
         self.project.as_ref().is_none_or(covers)
@@ -40,7 +42,7 @@ impl Filter {
 
 /// `token list`.
 pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
-    let now = opened.repository.clock().now();
+    let now = opened.projects.clock().now();
     let time = |flag, text: &Option<String>, read: fn(&str, Timestamp) -> Option<Timestamp>| {
         let read = |text: &String| {
             read(text, now).ok_or_else(|| {
@@ -62,12 +64,12 @@ pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'
         Some(name) => vec![opened.accounts.by_name(name)?],
         None => opened.accounts.list()?,
     };
-    let tokens = Tokens::new(&opened.repository);
+    let tokens = Tokens::new(&opened.projects);
     let mut rows = Vec::new();
     for account in &accounts {
         let mut wanted = tokens.list(account)?;
         wanted.retain(|token| filter.takes(account, token));
-        rows.extend(wanted.into_iter().map(Row::from));
+        rows.extend(wanted.into_iter().map(|token| Row::new(token, account)));
     }
     output::list(streams.out, wish.json, &rows)
 }

@@ -9,12 +9,12 @@ use std::io::Read as _;
 use serde::Serialize;
 
 use crate::access;
-use crate::access::{Account, Expiry, NewToken, TokenChange, TokenView, Tokens};
+use crate::access::{Account, Expiry, NewToken, TokenChange, TokenState, TokenView, Tokens};
 use crate::base::clock::{Timestamp, parse_span_s};
 use crate::base::secret::{SECRET_DIGITS, Secret};
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
-use crate::cli::{Error, Result, Streams, names};
+use crate::cli::{Error, Result, Streams, names, user};
 use args::{TokenCommand, TokenCreate, TokenUpdate};
 use row::Row;
 
@@ -50,13 +50,13 @@ pub(super) fn run(
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let tokens = Tokens::new(&opened.repository);
+    let tokens = Tokens::new(&opened.projects);
     match command {
         TokenCommand::Create(wish) => create(wish, opened, streams),
         TokenCommand::List(wish) => list::list(&wish, opened, streams),
         TokenCommand::Show { id, json } => {
             let owner = owner_of(&tokens, &id)?;
-            let row = Row::from(tokens.by_id(&owner, &id)?);
+            let row = Row::new(tokens.by_id(&owner, &id)?, &owner);
             if json {
                 output::write_json(streams.out, &row)
             } else {
@@ -78,9 +78,12 @@ pub(super) fn run(
 /// Prints the token alone, so that a script can take it.
 fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     names::token(&wish.name)?;
-    let now = opened.repository.clock().now();
-    let expires_at = wish.expires.as_deref().map(|text| parse_end(text, now));
-    let expires_at = expires_at.transpose()?;
+    let now = opened.projects.clock().now();
+    let expiry = wish.expires.as_deref().map(|text| parse_expiry(text, now));
+    let expires_at = match expiry.transpose()? {
+        Some(Expiry::At(end)) => Some(end),
+        Some(Expiry::Never) | None => None,
+    };
     let account = opened.accounts.by_name(&wish.user)?;
     require_readable(&wish.repos, &account, opened)?;
     let new = NewToken {
@@ -93,19 +96,18 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         expires_at,
         fingerprint_required: wish.fingerprint,
     };
-    let tokens = Tokens::new(&opened.repository);
+    let tokens = Tokens::new(&opened.projects);
     let actor = &opened.actor;
-    let id;
-    if wish.value_stdin {
+    let made = if wish.value_stdin {
         let secret = read_value(streams)?;
         let made = tokens.create_with(&account, new, &secret, actor)?;
-        id = made.id.clone();
         // Who gave the value has it.
         if wish.json {
-            output::write_json(streams.out, &Row::from(made))?;
+            output::write_json(streams.out, &Row::new(made.clone(), &account))?;
         } else {
-            streams.tell(format_args!("token {id} is made"))?;
+            streams.tell(format_args!("token {} is made", made.id))?;
         }
+        made
     } else {
         streams.require_out("the token")?;
         let (secret, made) = tokens.create(&account, new, actor)?;
@@ -116,20 +118,14 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
                 "writing the token: {e}; it is revoked again"
             )))
         })?;
-        id = made.id;
-    }
-    if let Some(end) = expires_at.filter(|end| *end <= now) {
-        streams.note(format_args!(
-            "siteconf: token {id} has ended at {end}, and opens nothing; give it another end with \"siteconf token \
-             update {id} --expires 30d\""
-        ))?;
-    }
-    Ok(())
+        made
+    };
+    note_shut(&made, &account, streams)
 }
 
 fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     wish.name.as_deref().map_or(Ok(()), names::token)?;
-    let tokens = Tokens::new(&opened.repository);
+    let tokens = Tokens::new(&opened.projects);
     let account = owner_of(&tokens, &wish.id)?;
     require_readable(&wish.repos, &account, opened)?;
     require_readable(&wish.added, &account, opened)?;
@@ -145,11 +141,8 @@ fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
             account.name()
         )));
     }
-    let now = opened.repository.clock().now();
-    let expires_at = wish.expires.map(|text| match text.as_str() {
-        "never" => Ok(Expiry::Never),
-        text => parse_end(text, now).map(Expiry::At),
-    });
+    let now = opened.projects.clock().now();
+    let expires_at = wish.expires.as_deref().map(|text| parse_expiry(text, now));
     let change = TokenChange {
         name: wish.name,
         repos: Some(repos).filter(|repos| !repos.is_empty()),
@@ -158,8 +151,9 @@ fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         fingerprint_required: None,
         reset_fingerprint: wish.reset_fingerprint,
     };
-    tokens.change(&account, &wish.id, &change, &opened.actor)?;
-    streams.tell(format_args!("token {} is changed", wish.id))
+    let changed = tokens.change(&account, &wish.id, &change, &opened.actor)?;
+    streams.tell(format_args!("token {} is changed", wish.id))?;
+    note_shut(&changed, &account, streams)
 }
 
 fn rotate(
@@ -177,7 +171,7 @@ fn rotate(
         })
     })?;
     streams.require_out("the token")?;
-    let tokens = Tokens::new(&opened.repository);
+    let tokens = Tokens::new(&opened.projects);
     let account = owner_of(&tokens, id)?;
     let (secret, token) = tokens.rotate(&account, id, grace_s, &opened.actor)?;
     show(&secret, &token, json, streams).map_err(|e| {
@@ -185,7 +179,20 @@ fn rotate(
             "writing the token: {e}; it has a value that nobody has seen: rotate it again with \
              \"siteconf token rotate {id}\""
         ))
-    })
+    })?;
+    note_shut(&token, &account, streams)
+}
+
+/// Says on standard error why a token opens nothing, and what to do; of one that is open it says nothing.
+fn note_shut(token: &TokenView, owner: &Account, streams: &mut Streams<'_>) -> Result<()> {
+    if let (TokenState::Expired, Some(end)) = (token.state, token.expires_at) {
+        let id = &token.id;
+        streams.note(format_args!(
+            "siteconf: token {id} has ended at {end}, and opens nothing; give it another end with \"siteconf token \
+             update {id} --expires 30d\""
+        ))?;
+    }
+    user::note_disabled(owner, "no token of it opens anything", streams)
 }
 
 fn show(
@@ -239,13 +246,17 @@ pub(super) fn lacks_role(account: &str, repo_id: &str) -> String {
     )
 }
 
-fn parse_end(text: &str, now: Timestamp) -> Result<Timestamp> {
-    Timestamp::parse_until(text, now).ok_or_else(|| {
+fn parse_expiry(text: &str, now: Timestamp) -> Result<Expiry> {
+    if text == "never" {
+        return Ok(Expiry::Never);
+    }
+    let end = Timestamp::parse_until(text, now).ok_or_else(|| {
         Error::Usage(format!(
             "--expires \"{text}\" must be how long from now, as 30d or 12h, or YYYY-MM-DD, midnight \
-             UTC, or RFC 3339, as in 2027-01-31T10:00:00Z"
+             UTC, or RFC 3339, as in 2027-01-31T10:00:00Z, or never"
         ))
-    })
+    })?;
+    Ok(Expiry::At(end))
 }
 
 /// The account that has this token. Ids are unique in the service.

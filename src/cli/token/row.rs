@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 
-use crate::access::TokenView;
+use crate::access::{Account, TokenState, TokenView};
 use crate::base::clock::Timestamp;
 use crate::cli::output::Listed;
+
+/// The state of a token that would open something if its owner's account were enabled.
+const OWNER_DISABLED: &str = "owner disabled";
 
 /// A token as it is listed, with the names of the Admin API.
 #[derive(Serialize)]
@@ -23,12 +26,18 @@ pub(super) struct Row {
     /// Until when the value before the last rotation counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier_until: Option<String>,
+    /// As the Admin API has it, or [`OWNER_DISABLED`], which that does not tell.
     state: String,
 }
 
-impl From<TokenView> for Row {
-    fn from(token: TokenView) -> Self {
+impl Row {
+    /// A token of this account.
+    pub(super) fn new(token: TokenView, owner: &Account) -> Self {
         let text = |at: Timestamp| at.to_string();
+        let state = match token.state {
+            TokenState::Active if !owner.is_enabled() => OWNER_DISABLED.to_owned(),
+            state => state.to_string(),
+        };
         Self {
             tokenId: token.id,
             name: token.name,
@@ -41,7 +50,7 @@ impl From<TokenView> for Row {
             created_at: text(token.created_at),
             last_used_at: token.last_used_at.map(text),
             earlier_until: token.earlier_until.map(text),
-            state: token.state.to_string(),
+            state,
         }
     }
 }
@@ -56,6 +65,7 @@ impl Listed for Row {
         "EXPIRES",
         "LAST USED",
         "INSTANCE",
+        "OLD VALUE UNTIL",
         "REPOS",
     ];
 
@@ -78,6 +88,7 @@ impl Listed for Row {
                 .clone()
                 .unwrap_or_else(|| "never".to_owned()),
             instance.to_owned(),
+            self.earlier_until.clone().unwrap_or_default(),
             self.repos.join(" "),
         ]
     }

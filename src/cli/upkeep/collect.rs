@@ -129,13 +129,12 @@ fn run(
 ) -> Result<Report> {
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
-    let forgotten = opened.repository.forget_deleted(keep_s, &|| true);
+    let forgotten = opened.projects.forget_deleted(keep_s, &|| true);
     let (Forgotten { projects, branches }, unforgotten) = match forgotten {
         Ok(forgotten) => (forgotten, None),
         // A collection needs nothing of it.
         Err(error) => (Forgotten::default(), Some(error)),
     };
-    let repository = &opened.repository;
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
     let shown = |progress: &mut Progress<'_>, step| {
@@ -146,13 +145,13 @@ fn run(
         Engine::Embedded(store) => wait
             .begin_in_turn(stop, &mut progress, |progress| {
                 let mut step = |step| shown(progress, step);
-                repository.collect(store.as_ref(), patience, &mut step)
+                opened.projects.collect(store.as_ref(), patience, &mut step)
             })
             .map_err(|e| stop.name(e)),
         #[cfg(feature = "fleet")]
         Engine::Postgres(store) => {
             let mut step = |step| shown(&mut progress, step);
-            let collected = repository.collect(store.as_ref(), patience, &mut step);
+            let collected = opened.projects.collect(store.as_ref(), patience, &mut step);
             collected.map_err(Error::from)
         }
     }?;
@@ -171,9 +170,9 @@ fn run(
     let told = AuditRecord {
         count: Some(removed.objects),
         detail: audit::detail(format!("{} bytes of objects removed", removed.bytes)),
-        ..AuditRecord::new(repository.clock().now(), &opened.actor, Action::Gc)
+        ..AuditRecord::new(opened.projects.clock().now(), &opened.actor, Action::Gc)
     };
-    let untold = repository.tell(&told).err();
+    let untold = opened.projects.tell(&told).err();
     let stopped = stopped.then(|| {
         let said = "ended before its end; the next collection does the rest";
         stop.name(Error::Failed(said.to_owned()))
@@ -200,11 +199,12 @@ fn run(
 }
 
 fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome> {
-    if json {
-        output::write_json(streams.out, &report)?;
+    let written = if json {
+        output::write_json(streams.out, &report)
     } else {
-        show_text(&report, streams)?;
-    }
+        show_text(&report, streams)
+    };
+    output::of_change(written, streams.out, None)?;
     if let Some(error) = report.failed {
         return Err(error);
     }
@@ -276,9 +276,9 @@ fn preview(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
-    let last = opened.repository.deletions_over_at(keep_s);
+    let last = opened.projects.deletions_over_at(keep_s);
     let is_over = |deleted: &Deleted| deleted.deleted_at() <= last;
-    let forgotten = opened.repository.deleted(is_over)?.len();
+    let forgotten = opened.projects.deleted(is_over)?.len();
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
     let weights = opened.weigh(step)?;
@@ -335,9 +335,9 @@ mod tests {
         let address = StoreAddress::Folder(folder.path().join("data"));
         let mut opened = OpenStore::of(Engine::open(&address, None, Purpose::Serve).unwrap());
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
-        opened.repository = Projects::new(Arc::clone(&opened.store), Arc::clone(&clock) as Arc<_>);
+        opened.projects = Projects::new(Arc::clone(&opened.store), Arc::clone(&clock) as Arc<_>);
         let repo_id = RepoId::parse("acme/shop.erp").unwrap();
-        let project = opened.repository.create_project(&repo_id, 1, "alice");
+        let project = opened.projects.create_project(&repo_id, 1, "alice");
         let writer = ProjectWriter::new(project.unwrap(), "alice");
         writer.delete_project().unwrap();
         for (days, expected) in [(29, 0), (2, 1)] {

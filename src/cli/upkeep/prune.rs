@@ -58,12 +58,12 @@ pub(in crate::cli) fn prune(
 ) -> Result<()> {
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
-    let (repository, actor) = (&opened.repository, &opened.actor);
+    let (projects, actor) = (&opened.projects, &opened.actor);
     let execution = Execution::of(wish.dry_run);
     let Pruning { branches, failed } = match opened.engine() {
-        Engine::Embedded(store) => repository.prune(store.as_ref(), usual, execution, actor, step),
+        Engine::Embedded(store) => projects.prune(store.as_ref(), usual, execution, actor, step),
         #[cfg(feature = "fleet")]
-        Engine::Postgres(store) => repository.prune(store.as_ref(), usual, execution, actor, step),
+        Engine::Postgres(store) => projects.prune(store.as_ref(), usual, execution, actor, step),
     }?;
     drop(progress);
     let row = |pruned: Pruned| Row {
@@ -73,6 +73,10 @@ pub(in crate::cli) fn prune(
         frees_bytes_max: wish.dry_run.then_some(pruned.frees.bytes),
     };
     let rows: Vec<_> = branches.into_iter().map(row).collect();
-    output::list(streams.out, wish.json, &rows)?;
+    let mut written = output::list(streams.out, wish.json, &rows);
+    if !wish.dry_run && !rows.is_empty() {
+        written = output::of_change(written, streams.out, None);
+    }
+    written?;
     failed.map_or(Ok(()), |damage| Err(damage.into()))
 }

@@ -72,16 +72,22 @@ pub(in crate::cli) fn run(
         note(settings, detail)?;
         report.upgraded = true;
     }
-    if wish.json {
-        output::write_json(streams.out, &report)?;
+    let written = if wish.json {
+        output::write_json(streams.out, &report)
     } else if report.upgraded {
         let (data, current) = (&report.data, &report.current_format);
-        writeln!(
+        let written = writeln!(
             streams.out,
             "the folder has format {current} now; \"siteconf serve --data {data}\" serves it"
-        )?;
+        );
+        written.map_err(Error::from)
+    } else {
+        Ok(())
+    };
+    if !report.upgraded {
+        return written;
     }
-    Ok(())
+    output::of_change(written, streams.out, None)
 }
 
 fn convert(data: &Path, outlook: &Outlook, streams: &mut Streams<'_>) -> Result<()> {
@@ -119,12 +125,12 @@ pub(in crate::cli) fn note(settings: &Settings, detail: String) -> Result<()> {
     let told = AuditRecord {
         detail: audit::detail(detail),
         ..AuditRecord::new(
-            opened.repository.clock().now(),
+            opened.projects.clock().now(),
             &opened.actor,
             Action::Upgrade,
         )
     };
-    Ok(opened.repository.tell(&told)?)
+    Ok(opened.projects.tell(&told)?)
 }
 
 impl Report {

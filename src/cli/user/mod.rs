@@ -91,14 +91,15 @@ pub(super) fn run(
             password_stdin,
         } => {
             // An unknown name is refused before anybody is asked for a password.
-            accounts.by_name(&name)?;
+            let account = accounts.by_name(&name)?;
             let password = NewPassword::obtain(&name, password_stdin, streams)?;
             let first = FirstPassword::of(&name, opened)?;
             accounts.set_password(&name, &password.text)?;
             // First: one that was made up is known to nobody else.
             let shown = show_password(&name, &password, streams);
             let removed = first.remove(streams);
-            shown.and(removed)
+            shown.and(removed)?;
+            note_disabled(&account, "no login of it works", streams)
         }
         UserCommand::Disable { name, force } => {
             let accounts = forced(accounts, force);
@@ -137,6 +138,22 @@ pub(super) fn run(
             streams.tell(format_args!("\"{name}\" {said} {role}"))
         }
     }
+}
+
+/// Says on standard error of a disabled account what does not work while it is, and what to do; of an enabled one it
+/// says nothing.
+pub(super) fn note_disabled(
+    account: &Account,
+    failing: &str,
+    streams: &mut Streams<'_>,
+) -> Result<()> {
+    if account.is_enabled() {
+        return Ok(());
+    }
+    let name = account.name();
+    streams.note(format_args!(
+        "siteconf: \"{name}\" is disabled, and {failing}; \"siteconf user enable {name}\" lets it in"
+    ))
 }
 
 /// Removes an account, unless it owns something: that would have no owner.

@@ -39,7 +39,7 @@ pub(super) fn show(
         last_login_at: last_login(&account, opened)?,
         roles: account.roles().to_vec(),
         projects: opened.accounts.owned_by(&account)?,
-        tokens: Tokens::new(&opened.repository).list(&account)?.len(),
+        tokens: Tokens::new(&opened.projects).list(&account)?.len(),
     };
     if json {
         return output::write_json(streams.out, &shown);
@@ -73,7 +73,7 @@ fn last_login(account: &Account, opened: &OpenStore) -> Result<Option<String>> {
     let mut before = None;
     for _ in 0..SEARCHES_MAX {
         let page = opened
-            .repository
+            .projects
             .audit_page(&filter, before, AUDIT_SEARCHED_MAX)?;
         let login = page.entries.iter().find(|entry| {
             entry.record.action == Action::Login && entry.record.by == account.name()

@@ -82,11 +82,11 @@ pub(super) fn run(
         let read_back = if deep { ", read back whole" } else { "" };
         writeln!(
             streams.out,
-            "{} objects, {} states and {} files of blobs checked{read_back}; {} findings",
+            "{} objects, {} states and {} files of blobs checked{read_back}; {}",
             report.objects,
             report.states,
             report.files,
-            report.findings.len()
+            output::counted(report.findings.len() as u64, "finding", "findings")
         )?;
     }
     Ok(outcome(report.findings.is_empty()))
@@ -130,7 +130,7 @@ impl Check<'_> {
         let of_key = key_fault(self.opened, self.settings);
         self.report.findings.extend(of_key);
         let files = self.files(store);
-        let mut checker = Checker::new(self.opened.repository.nodes());
+        let mut checker = Checker::new(self.opened.projects.nodes());
         self.states(store, &mut checker, progress)?;
         let Checker {
             blobs, findings, ..

@@ -135,7 +135,7 @@ fn fault_of(opened: &OpenStore, key: &str, told: &Told) -> Option<String> {
 }
 
 fn computed(opened: &OpenStore, manifest: ManifestId) -> std::result::Result<Sha256, StoreError> {
-    let nodes = opened.repository.nodes();
+    let nodes = opened.projects.nodes();
     let root = nodes.manifest(manifest)?.root;
     Ok(Digested::new(nodes.as_ref(), root, None)?.sha256)
 }

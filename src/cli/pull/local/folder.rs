@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
 
+use super::apart::require_apart;
 use super::exchange;
 use super::own;
 use super::remove::{remove_file, remove_tree};
@@ -53,6 +54,7 @@ impl Folder {
     /// [`Error::Usage`] for what can be no such folder, [`Error::Failed`] where another pull has it.
     pub(in crate::cli::pull) fn open(dir: &Path) -> Result<Self> {
         let dir = found(dir)?;
+        require_apart(&dir)?;
         if let Some(now) = replaced(&dir) {
             return Err(Error::Usage(format!(
                 "{} is a state of {1} from before; name that, or enter it again: cd {1}",

@@ -2,6 +2,7 @@
 
 mod acl;
 pub(super) mod adopt;
+mod apart;
 mod exchange;
 pub(super) mod folder;
 pub(super) mod lay;

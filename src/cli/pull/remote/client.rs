@@ -254,7 +254,8 @@ impl Client {
                 "{host} wants a token: name its file with --token-file, or set SITECONF_TOKEN"
             )),
             401 => Fault::Denied(format!(
-                "{host} refuses the token: {said}. It is unknown, has expired or was revoked"
+                "{host} refuses the token: {said}. It is unknown, has expired or was revoked, or its \
+                 account is disabled"
             )),
             403 => Fault::Denied(format!(
                 "{host} does not give the project to this token: {said}. `siteconf token update ID \

@@ -1,0 +1,37 @@
+//! The folder that is pulled lies apart from data folders: a store in it would be exchanged with the files of a branch.
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::output::visible_path;
+use crate::cli::{Error, Result};
+use crate::repo::DATA_FOLDER_NAMES;
+
+/// Refuses a folder that is, lies in or holds a data folder; of the folders in it those are looked at that lie right
+/// there.
+///
+/// # Errors
+/// [`Error::Usage`], which names the data folder.
+pub(super) fn require_apart(dir: &Path) -> Result<()> {
+    let around = dir.ancestors().map(Path::to_owned);
+    let within = fs::read_dir(dir).into_iter().flatten().flatten();
+    let within = within.map(|entry| entry.path());
+    match around.chain(within).find(|path| is_data_folder(path)) {
+        Some(data) => Err(in_the_way(dir, &data)),
+        None => Ok(()),
+    }
+}
+
+fn is_data_folder(path: &Path) -> bool {
+    let holds = |name: &str| path.join(name).symlink_metadata().is_ok();
+    DATA_FOLDER_NAMES.into_iter().all(holds)
+}
+
+fn in_the_way(dir: &Path, data: &Path) -> Error {
+    let dir = visible_path(dir);
+    let data = visible_path(data);
+    Error::Usage(format!(
+        "{dir} is, lies in or holds the data folder {data} of siteconf, whose store would be exchanged with the files \
+         of the branch; name a folder apart from it"
+    ))
+}
