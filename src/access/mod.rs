@@ -31,7 +31,7 @@ pub use crate::store::{LargeBodies, Writes};
 pub use account::Account;
 pub use account_limits::AccountLimits;
 pub use accounts::Accounts;
-pub use audit::Refused;
+pub use audit::{Refused, UNKNOWN_ACCOUNT};
 pub use census::Census;
 pub use check::decode_record;
 pub use error::{Error, Refusal, Result};

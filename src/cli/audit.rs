@@ -12,6 +12,7 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use crate::access;
+use crate::access::UNKNOWN_ACCOUNT;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
 use crate::cli::open_store::OpenStore;
@@ -25,8 +26,6 @@ const PAUSE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 250_000_000,
 };
-/// Who is named in the log where a refused request named no account that there is.
-const UNKNOWN: &str = "unknown account";
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Audit {
@@ -136,7 +135,12 @@ fn name_in(by: &str) -> &str {
 
 /// True for those whom the log names and who have no account: commands, the service, and who is not known.
 fn is_no_account(name: &str, opened: &OpenStore) -> bool {
-    [opened.actor.name(), Actor::service().name(), UNKNOWN].contains(&name)
+    [
+        opened.actor.name(),
+        Actor::service().name(),
+        UNKNOWN_ACCOUNT,
+    ]
+    .contains(&name)
 }
 
 /// Where no record is shown, says which account or project is not there either: its name may be mistyped.

@@ -128,7 +128,7 @@ fn a_store_that_has_lost_its_format_is_told_and_left_as_it_is() {
     let kept = fs::read(&format).unwrap();
     fs::remove_file(&format).unwrap();
     let said = format!(
-        "siteconf: {}: FORMAT is missing although store.db is there; put it back as it was, from a copy of \
+        "siteconf: {}: FORMAT is missing although store.db is there; put it back with the number that it had, from a copy of \
          the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store from a backup",
         stage.shown("data")
     );
@@ -319,7 +319,7 @@ fn the_status_tells_a_mark_that_is_damaged_and_refuses_nothing_for_it() {
     let ran = stage.command(&["status", "--json"]).output().unwrap();
     let shown: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let finding = "the high-water mark is damaged: nothing tells whether the last commits are there; one \
-                   that is damaged is made anew at the next start of the service";
+                   that is damaged is made anew with the next change";
     assert_eq!(
         (
             ran.status.code(),
@@ -328,7 +328,21 @@ fn the_status_tells_a_mark_that_is_damaged_and_refuses_nothing_for_it() {
         ),
         (Some(1), &Value::Null, &json!([finding]))
     );
+    // The log of the command says nothing of it beside.
+    assert_eq!(String::from_utf8(ran.stderr).unwrap(), "");
     assert_eq!(status_line(&stage, "changes"), "accepted");
+
+    // So it is, also where something stands behind it. Whoever makes the change tells it in the log.
+    let change = |words: &[&str]| {
+        let ran = stage.command(words).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    change(&["user", "disable", "admin", "--force"]);
+    stage.done(&["status"]);
+    let mark = fs::read_to_string(stage.path("data/high-water")).unwrap();
+    fs::write(stage.path("data/high-water"), mark.repeat(2)).unwrap();
+    change(&["user", "enable", "admin"]);
+    stage.done(&["status"]);
 }
 
 #[test]

@@ -27,6 +27,20 @@ fn a_data_folder_is_not_exchanged_nor_what_holds_it_or_lies_in_it() {
     }
     assert_eq!(fs::metadata(&data).unwrap().ino(), before);
     let mut admin = scene.daemon.admin();
-    let saved = admin.attempt("PUT", &file("b.txt"), "application/octet-stream", b"b");
-    assert_eq!(saved.unwrap().status, 201);
+    let mut put = |path: &str| {
+        let saved = admin.attempt("PUT", &file(path), "application/octet-stream", b"b");
+        assert_eq!(saved.unwrap().status, 201);
+    };
+    put("b.txt");
+
+    // A branch may hold such names all the same.
+    for name in ["FORMAT", "secrets", "store.db"] {
+        put(name);
+        put(&format!("fixtures/{name}"));
+    }
+    for count in [8, 0] {
+        let told = said(&scene.command(&base, &["--json"]).output().unwrap(), 0, "");
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["added"], count, "{told}");
+    }
 }

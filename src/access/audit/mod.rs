@@ -3,4 +3,4 @@
 mod refusals;
 
 pub(super) use refusals::Refusals;
-pub use refusals::Refused;
+pub use refusals::{Refused, UNKNOWN_ACCOUNT};

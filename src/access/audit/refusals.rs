@@ -22,8 +22,8 @@ const SPANS: [(i64, i64); 2] = [
     (24 * 3_600_000, REFUSALS_AUDITED_DAY_MAX),
 ];
 
-/// Who has no account that is known.
-const UNKNOWN: &str = "unknown account";
+/// Who is named in the log where a request that was refused named no account that is known.
+pub const UNKNOWN_ACCOUNT: &str = "unknown account";
 
 /// What was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Refusals {
             return;
         };
         let left_out = left_out + self.background.take_lost();
-        let by = refusal.account.as_deref().unwrap_or(UNKNOWN);
+        let by = refusal.account.as_deref().unwrap_or(UNKNOWN_ACCOUNT);
         let actor = Actor::account(by, Some(from));
         let record = AuditRecord {
             token: refusal.token.clone(),

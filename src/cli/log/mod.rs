@@ -179,7 +179,9 @@ fn require_elsewhere(settings: &Settings) -> Result<()> {
     };
     let first = within.components().next();
     let is_beside = first.is_some_and(|first| !sqlite::is_part(first.as_os_str()));
-    if is_beside && fs::exists(store.join("FORMAT")).unwrap_or(false) {
+    // Where that cannot be seen, it is told why the file cannot be opened.
+    let is_store = |name: &&str| fs::exists(store.join(name)).unwrap_or(true);
+    if is_beside && ["FORMAT", "store.db"].iter().any(is_store) {
         return Ok(());
     }
     Err(settings.log_file.refuse(format_args!(

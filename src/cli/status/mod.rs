@@ -88,7 +88,11 @@ fn gather(
     let objects = told(&mut findings, "sizes of files", objects);
     let collection = told(&mut findings, "the last collection", last_collection).flatten();
     let backup = told(&mut findings, "the last backup", last_backup).flatten();
+    let refusal_unread = writes_refused.is_err();
     let stopped = told(&mut findings, "why writes are refused", writes_refused).flatten();
+    if stopped.is_none() {
+        findings.extend(finding_of_mark(store));
+    }
     let standby = told(&mut findings, "whether a standby follows", standby).flatten();
     if let Err(error) = store.require_files() {
         findings.push(format!("large files cannot be had: {error}"));
@@ -102,9 +106,6 @@ fn gather(
         None
     };
     findings.extend(key_fault(opened, settings));
-    if stopped.is_none() {
-        findings.extend(finding_of_mark(store));
-    }
     findings.extend(finding_of_clock(&opened.projects));
     // A service that runs on a folder of an older format is one of an earlier version.
     let outdated = advice.filter(|_| service == Some(inspection::Service::Process(None)));
@@ -160,6 +161,7 @@ fn gather(
         last_collection: collection.map(LastCollection::from),
         weights,
         writes_refused: refused,
+        refusal_unread,
         findings,
     }
 }
@@ -169,8 +171,8 @@ fn gather(
 fn finding_of_mark(store: &dyn Inspectable) -> Option<String> {
     let fault = store.lost_commits().ok().flatten()?;
     Some(format!(
-        "{fault}: nothing tells whether the last commits are there; one that is damaged is made anew at the next start \
-         of the service"
+        "{fault}: nothing tells whether the last commits are there; one that is damaged is made anew with the next \
+         change"
     ))
 }
 

@@ -37,6 +37,9 @@ pub(super) struct Status {
     pub(super) weights: Option<Weights>,
     /// Why changes are refused; `None` where they are not, and where that is unknown.
     pub(super) writes_refused: Option<String>,
+    /// True where it cannot be read whether they are.
+    #[serde(skip)]
+    pub(super) refusal_unread: bool,
     pub(super) findings: Vec<String>,
 }
 
@@ -168,12 +171,12 @@ impl Status {
         lines
     }
 
-    /// True where nothing tells whether changes are refused: of records that cannot be read, for a role that may not see
+    /// True where nothing tells whether changes are refused: of what cannot be read, for a role that may not see
     /// whether standbys follow, and of a database that does not say.
     fn is_refusal_unknown(&self) -> bool {
         let is_standby_unknown =
             self.schema.is_some() && self.standby.as_ref().is_none_or(is_unknown);
-        self.projects.is_none() || is_standby_unknown
+        self.refusal_unread || self.projects.is_none() || is_standby_unknown
     }
 
     fn version_line(&self) -> String {

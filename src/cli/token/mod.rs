@@ -102,11 +102,12 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         let secret = read_value(streams)?;
         let made = tokens.create_with(&account, new, &secret, actor)?;
         // Who gave the value has it.
-        if wish.json {
-            output::write_json(streams.out, &Row::new(made.clone(), &account))?;
+        let told = if wish.json {
+            output::write_json(streams.out, &Row::new(made.clone(), &account))
         } else {
-            streams.tell(format_args!("token {} is made", made.id))?;
-        }
+            streams.tell(format_args!("token {} is made", made.id))
+        };
+        output::of_change(told, streams.out, None)?;
         made
     } else {
         streams.require_out("the token")?;

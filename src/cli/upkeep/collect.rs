@@ -204,10 +204,12 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
     } else {
         show_text(&report, streams)
     };
-    output::of_change(written, streams.out, None)?;
+    let written = output::of_change(written, streams.out, None);
+    // What failed is more than what could not be told.
     if let Some(error) = report.failed {
         return Err(error);
     }
+    written?;
     if report.lost_files == 0 && report.unindexed_objects == 0 {
         return Ok(Outcome::Fine);
     }

@@ -77,6 +77,6 @@ pub(in crate::cli) fn prune(
     if !wish.dry_run && !rows.is_empty() {
         written = output::of_change(written, streams.out, None);
     }
-    written?;
-    failed.map_or(Ok(()), |damage| Err(damage.into()))
+    // What failed is more than what could not be told.
+    failed.map_or(written, |damage| Err(damage.into()))
 }

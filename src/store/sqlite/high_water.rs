@@ -46,20 +46,8 @@ impl HighWater {
             tracing::error!("{fault}; nothing tells whether the last commits are there");
             0
         });
-        let fault = if marked > 0 {
-            lost_since(marked, last_version(db)?)
-        } else {
-            None
-        };
-        if let Some(reason) = fault {
-            let path = folder.database();
-            return Err(StoreError::Folder {
-                path,
-                reason: format!(
-                    "{reason}; restore a backup, or remove the file \"high-water\" to go on without \
-                     what is lost"
-                ),
-            });
+        if let Some(refusal) = refusal_of(folder, marked, db)? {
+            return Err(refusal);
         }
         Ok(Self {
             path: folder.high_water(),
@@ -116,10 +104,15 @@ fn raise_in(file: &File, version: Version) -> io::Result<Version> {
     let mut there = vec![0; line.len()];
     let there = file.read_exact_at(&mut there, 0).ok().map(|()| there);
     let marked = there.and_then(|there| version_in(str::from_utf8(&there).ok()?));
-    match marked {
-        Some(marked) if marked >= version => Ok(marked),
-        _ => file.write_all_at(line.as_bytes(), 0).map(|()| version),
+    let raised = marked.filter(|marked| *marked >= version);
+    if raised.is_none() {
+        file.write_all_at(line.as_bytes(), 0)?;
     }
+    let length = line.len() as u64;
+    if file.metadata()?.len() != length {
+        file.set_len(length)?;
+    }
+    Ok(raised.unwrap_or(version))
 }
 
 /// The thread that raises the mark, beside what takes long. Dropped, it raises it once more and ends.
@@ -172,6 +165,34 @@ fn is_at(file: &File, path: &Path) -> bool {
 pub(super) fn set(folder: &Folder, version: Version) -> Result<()> {
     write_durably(&folder.high_water(), line_of(version).as_bytes())
         .map_err(|e| StoreError::io("making the high-water mark", e))
+}
+
+/// Why nobody may write: commits that are lost, by a mark that is not damaged.
+///
+/// # Errors
+/// Those of reading the records.
+pub(super) fn refusal(folder: &Folder, db: &Connection) -> rusqlite::Result<Option<StoreError>> {
+    match read(folder) {
+        Ok(marked) => refusal_of(folder, marked, db),
+        Err(_) => Ok(None),
+    }
+}
+
+fn refusal_of(
+    folder: &Folder,
+    marked: Version,
+    db: &Connection,
+) -> rusqlite::Result<Option<StoreError>> {
+    if marked == 0 {
+        return Ok(None);
+    }
+    let reason = lost_since(marked, last_version(db)?);
+    Ok(reason.map(|reason| StoreError::Folder {
+        path: folder.database(),
+        reason: format!(
+            "{reason}; restore a backup, or remove the file \"high-water\" to go on without what is lost"
+        ),
+    }))
 }
 
 /// What is wrong with the mark of a folder or with a database that ends before it, if anything.

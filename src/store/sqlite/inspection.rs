@@ -5,7 +5,6 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 use walkdir::WalkDir;
 
-use super::high_water::HighWater;
 use super::salvage::{Table, next_readable, read_page};
 use super::{ObjectCensus, SqliteStore, high_water, schema, sound_record, writability};
 use crate::base::id::ObjectId;
@@ -13,7 +12,7 @@ use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{
     Inspectable, LargeFile, NoCollection, ObjectsHeld, Overview, Readable, Refusal, Service,
 };
-use crate::store::{ObjectRow, Record, Result, StoreError, prefix_end};
+use crate::store::{ObjectRow, Record, Result, prefix_end};
 
 /// Rows of objects that are counted at a time: between two, a service copies its log.
 const COUNTED_AT_ONCE: u32 = 10_000;
@@ -182,12 +181,9 @@ impl SqliteStore {
     /// What whoever opens the store to write is told where commits are lost. Beside a service none look lost: the mark is
     /// read before the records, and names only what is in them already.
     fn refusal_of_lost_commits(&self) -> Option<String> {
-        let opened = self.read(|db| Ok(HighWater::open(&self.folder, db).err()));
-        match opened {
-            Ok(Some(lost @ StoreError::Folder { .. })) => Some(lost.to_string()),
-            // Records that cannot be read are told where they are counted.
-            Ok(_) | Err(_) => None,
-        }
+        let refusal = self.read(|db| Ok(high_water::refusal(&self.folder, db)?));
+        // Records that cannot be read are told where they are counted.
+        refusal.ok().flatten().map(|lost| lost.to_string())
     }
 
     fn objects_held(&self) -> Result<ObjectsHeld> {

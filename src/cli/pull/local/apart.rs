@@ -7,15 +7,19 @@ use crate::cli::output::visible_path;
 use crate::cli::{Error, Result};
 use crate::repo::DATA_FOLDER_NAMES;
 
-/// Refuses a folder that is, lies in or holds a data folder; of the folders in it those are looked at that lie right
-/// there.
+/// Refuses a folder that lies in a data folder, and one that is or holds one, unless a pull has filled it: a branch may
+/// hold such names. Of the folders in it those are looked at that lie right there.
 ///
 /// # Errors
 /// [`Error::Usage`], which names the data folder.
-pub(super) fn require_apart(dir: &Path) -> Result<()> {
-    let around = dir.ancestors().map(Path::to_owned);
-    let within = fs::read_dir(dir).into_iter().flatten().flatten();
-    let within = within.map(|entry| entry.path());
+pub(super) fn require_apart(dir: &Path, is_filled: bool) -> Result<()> {
+    let around = dir.ancestors().skip(1).map(Path::to_owned);
+    let mut within = Vec::new();
+    if !is_filled {
+        within.push(dir.to_owned());
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        within.extend(entries.map(|entry| entry.path()));
+    }
     match around.chain(within).find(|path| is_data_folder(path)) {
         Some(data) => Err(in_the_way(dir, &data)),
         None => Ok(()),

@@ -29,6 +29,8 @@ use crate::cli::{Error, Result};
 
 /// What the name of the folder beside the folder ends with.
 const SIDE: &str = ".siteconf-pull";
+/// What is known of the folder, in the one beside it.
+const STATE: &str = "state.json";
 /// Which part of the disk stays free for others.
 const SPARE_PART: u64 = 20;
 /// Most bytes that stay free for others.
@@ -54,7 +56,6 @@ impl Folder {
     /// [`Error::Usage`] for what can be no such folder, [`Error::Failed`] where another pull has it.
     pub(in crate::cli::pull) fn open(dir: &Path) -> Result<Self> {
         let dir = found(dir)?;
-        require_apart(&dir)?;
         if let Some(now) = replaced(&dir) {
             return Err(Error::Usage(format!(
                 "{} is a state of {1} from before; name that, or enter it again: cd {1}",
@@ -77,6 +78,7 @@ impl Folder {
         side_name.push(name);
         side_name.push(SIDE);
         let side = parent.join(side_name);
+        require_apart(&dir, side.join(STATE).exists())?;
         make_private(&side)?;
         let lock = lock(&dir, &side)?;
         Ok(Self {
@@ -141,7 +143,7 @@ impl Folder {
     }
 
     fn state(&self) -> PathBuf {
-        self.side.join("state.json")
+        self.side.join(STATE)
     }
 
     fn next_state(&self) -> PathBuf {

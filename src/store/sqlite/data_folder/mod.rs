@@ -57,8 +57,8 @@ const OWN_NAMES: [&str; 10] = [
 ];
 
 /// What to do about a store without its format. That of a backup is another, and puts nothing right.
-const FORMAT_AGAIN: &str = "put it back as it was, from a copy of the folder or as objects-layout.md \
-                            (\"Data folder\") shows it, or restore the store from a backup";
+const FORMAT_AGAIN: &str = "put it back with the number that it had, from a copy of the folder or as \
+                            objects-layout.md (\"Data folder\") shows it, or restore the store from a backup";
 
 /// A data folder whose format was checked.
 #[derive(Clone, Debug)]
