@@ -450,8 +450,15 @@ fn a_bucket_is_trusted_by_its_certificate_alone() {
     assert_eq!(bucket.files().len(), 1);
     let read = siteconf_at(&trusting)
         .args(["cat", PROJECT, "main", "large.bin"])
-        .output();
-    assert!(read.unwrap().stdout == large);
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&read.stderr);
+    assert!(
+        read.stdout == large,
+        "{}, {} bytes: {said}",
+        read.status,
+        read.stdout.len()
+    );
 
     for (host, root, fault) in [
         (
