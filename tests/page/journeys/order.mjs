@@ -38,9 +38,10 @@ export default [
 
   ["the undo of a new file is not told as its deletion by somebody", async (world) => {
     const repo = await newProject(world.admin, "order/undo-new", { "a.txt": "a\n" });
-    const person = await world.at(open(repo, "new.txt"));
+    const person = await world.somebody();
     const { page } = person;
     person.expected.push(/404/);
+    await person.login("olga", PASSWORD, open(repo, "new.txt"));
     await page.getByRole("button", { name: "Create it" }).click();
     await editor(person);
     await type(person, "b\n");
