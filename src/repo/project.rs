@@ -10,6 +10,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::BlobId;
 use crate::base::limits::CHECKED_BYTES_MAX;
+use crate::base::name_error::check_new;
 use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
@@ -51,6 +52,7 @@ impl Projects {
         created_at: Timestamp,
         actor: &Actor,
     ) -> Result<Project> {
+        check_new("name", repo_id.name())?;
         let record = ProjectRecord {
             repo_id: repo_id.clone(),
             owner,

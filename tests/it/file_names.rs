@@ -226,13 +226,17 @@ fn a_plus_is_a_plus_in_a_path_and_a_space_in_a_query() {
     }
 }
 
-/// Of each kind one: a mark of direction, the end of a line, what joins, a soft hyphen, a tag.
-const UNSEEN: [&str; 5] = [
+/// Of each kind one: a mark of direction, the end of a line, what joins, a soft hyphen, a tag, a letter's filler, a vowel
+/// that is not written, what keeps letters apart.
+const UNSEEN: [&str; 8] = [
     "a\u{202e}b",
     "a\u{2028}b",
     "a\u{200b}b",
     "a\u{ad}b",
     "a\u{e0041}b",
+    "a\u{3164}b",
+    "a\u{17b4}b",
+    "a\u{34f}b",
 ];
 
 #[test]
@@ -277,7 +281,26 @@ fn no_new_name_and_no_message_has_what_is_not_seen() {
             refused(answer, name);
         }
     }
+    // The only letters of a project's name that are not seen.
+    let projects = format!("{ADMIN}/projects");
+    for name in [
+        "acme/sh\u{3164}op",
+        "acme/sh\u{115f}op",
+        "acme/sh\u{ffa0}op",
+    ] {
+        let body = json!({ "name": name, "type": "erp" });
+        refused(alice.post(&projects, &body), name);
+        refused(
+            alice.patch(&project.admin(""), &json!({ "name": name })),
+            name,
+        );
+    }
     assert_eq!(project.versions("main").len(), 1);
+    // A form of a letter that has one, and of a symbol.
+    project.save("main", "\u{2764}\u{fe0f}1\u{fe0f}\u{20e3}", "1");
+    for name in ["a\u{fe0f}", "1\u{fe0f}", "\u{2764}\u{fe0f}\u{fe0f}"] {
+        refused(alice.put(&project.file("main", name), b"x"), name);
+    }
     // Scripts and emoji need joiners.
     let message = segment("👩\u{200d}🚀");
     let target = format!("{}?message={message}", project.file("main", "there"));

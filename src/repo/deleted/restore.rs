@@ -30,6 +30,9 @@ impl Projects {
             let mut record = ProjectRecord::clone(&kept.value.record);
             self.permit.hold(record.owner, &record.repo_id, batch)?;
             if let Some(id) = new_id {
+                if *id != record.repo_id {
+                    check_new("name", id.name())?;
+                }
                 record.repo_id = id.clone();
             }
             let id_key = key::project_id(record.repo_id.as_str());

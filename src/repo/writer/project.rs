@@ -1,6 +1,7 @@
 //! What is said of a project itself, changed: its identifier and its owner.
 
 use super::ProjectWriter;
+use crate::base::name_error::check_new;
 use crate::base::repo_id::RepoId;
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
@@ -14,8 +15,12 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// [`Missing::Project`], also when it has another identifier or owner than when it was opened;
-    /// [`Error::Exists`] when the identifier is taken, also by this project.
+    /// [`Error::Exists`] when the identifier is taken, also by this project; [`Error::Invalid`] of a name that is not
+    /// seen whole.
     pub fn rename_project(self, new_id: &RepoId) -> Result<Project> {
+        if new_id.name() != self.repo_id().name() {
+            check_new("name", new_id.name())?;
+        }
         let store = self.projects.store().as_ref();
         let number = self.number();
         let new_key = key::project_id(new_id.as_str());
