@@ -20,7 +20,12 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
     let mut daemon = Daemon::start();
     let admin = daemon.session("admin");
     let project = Project::with_main(&admin, "acme/shop");
-    for (path, body) in [("a.xml", "a one"), ("b.xml", "b one"), ("a.xml", "a two")] {
+    for (path, body) in [
+        ("a.xml", "a one"),
+        ("b.xml", "b one"),
+        ("a.xml", "a two"),
+        ("old/x.xml", "x"),
+    ] {
         project.save("main", path, body);
     }
     project.add_branch("old");
@@ -35,13 +40,18 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
     let project = project.seen_by(&admin);
     let before = (project.tree("main"), project.versions("main"));
 
-    let action = json!({ "action": "create", "file_path": "c.xml", "content": "c" });
+    let create = json!({ "action": "create", "file_path": "c.xml", "content": "c" });
+    let delete = json!({ "action": "delete", "file_path": "old" });
     for refused in [
         admin.put(&project.file("main", "a.xml"), b"a three"),
         admin.put(&project.file("main", "large"), &vec![7; 5 << 20]),
         admin.post(
             &project.on("main", "/batch"),
-            &json!({ "actions": [action] }),
+            &json!({ "actions": [create] }),
+        ),
+        admin.post(
+            &project.on("main", "/batch"),
+            &json!({ "actions": [delete, create] }),
         ),
         admin
             .request("POST", &project.on("main", "/rollback?to=v0001"))
@@ -85,6 +95,13 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
         2,
         "a deletion makes room"
     );
+    // As the page deletes a folder.
+    admin
+        .post(
+            &project.on("main", "/batch"),
+            &json!({ "actions": [delete] }),
+        )
+        .expect_status(200);
     admin
         .patch(&format!("{ADMIN}/accounts/kin"), &json!({ "name": "kith" }))
         .expect_status(200);

@@ -72,6 +72,9 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
         .rollback(&main, version(4), &[path("c")], &Condition::None)
         .unwrap();
     project
+        .rollback(&main, version(4), &[path("b"), path("c")], &Condition::None)
+        .unwrap();
+    project
         .import(&main, &folder, &ImportOptions::default(), |_| {})
         .unwrap();
     project
@@ -115,7 +118,8 @@ fn each_change_leaves_one_record_and_a_refusal_none(scene: &Scene) {
             format!(r#"{head}"delete"{at},"path":"b","snapshot":4}}"#),
             format!(r#"{head}"rollback"{at},"snapshot":5,"restored":2}}"#),
             format!(r#"{head}"rollback"{at},"path":"c","snapshot":6,"restored":4}}"#),
-            format!(r#"{head}"import"{at},"snapshot":7}}"#),
+            format!(r#"{head}"rollback"{at},"snapshot":7,"restored":4,"count":2}}"#),
+            format!(r#"{head}"import"{at},"snapshot":8}}"#),
             format!(r#"{head}"branch-created"{next},"detail":"from main@v0003"}}"#),
             format!(r#"{head}"branch-deleted"{next}}}"#),
             format!(r#"{head}"project-deleted","project":[1,"acme/shop.erp"]}}"#),

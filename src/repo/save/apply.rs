@@ -118,12 +118,7 @@ fn attempt(
             Expect::Version(branch.version),
             &record,
         );
-        batch.uses_reserve = jobs.iter().all(|job| {
-            matches!(
-                *job.change,
-                Change::Delete { .. } | Change::DeleteFolder { .. }
-            )
-        });
+        batch.uses_reserve = jobs.iter().all(|job| job.change.only_deletes());
         projects.store().commit(batch)?;
         draft.publish();
         for (job, outcome) in jobs.iter().zip(&outcomes) {
@@ -393,7 +388,11 @@ impl<'a> Head<'a> {
     /// Has the change told in the audit log.
     fn add_audit_record(&mut self, job: &Job, snapshot: &SnapshotRecord, number: u64) {
         let (restored, count) = match &*job.change {
-            Change::Rollback { to, .. } => (Some(to.number()), None),
+            // One path is told by itself.
+            Change::Rollback { to, paths } => {
+                let count = u64::try_from(paths.len()).ok();
+                (Some(to.number()), count.filter(|count| *count > 1))
+            }
             Change::Batch { actions, .. } => (None, u64::try_from(actions.len()).ok()),
             Change::Put { .. }
             | Change::Delete { .. }

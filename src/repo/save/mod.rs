@@ -116,6 +116,18 @@ impl Change {
             | Self::Import { .. } => Vec::new(),
         }
     }
+
+    /// True if it adds nothing: then it may be made where there is no room for more.
+    pub(super) fn only_deletes(&self) -> bool {
+        match self {
+            Self::Delete { .. } | Self::DeleteFolder { .. } => true,
+            Self::Batch { actions } => {
+                let mut actions = actions.iter();
+                actions.all(|action| matches!(action, BatchAction::Delete(..)))
+            }
+            Self::Put { .. } | Self::Rollback { .. } | Self::Import { .. } => false,
+        }
+    }
 }
 
 /// A change and who makes it.
