@@ -1,7 +1,7 @@
 //! Why a caller is refused, by what the caller can do about it.
 
 use super::rights::role::Role;
-use crate::base::name_error::NameError;
+use crate::base::name_error::{NameError, shortened};
 use crate::repo;
 use crate::store::StoreError;
 
@@ -86,7 +86,7 @@ pub enum Error {
         deleted: bool,
     },
     /// There is no such account.
-    #[error("there is no user \"{name}\"")]
+    #[error("there is no user \"{}\"", shortened(name))]
     NoSuchAccount {
         /// The name asked for.
         name: String,

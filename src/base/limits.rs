@@ -482,16 +482,16 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 /// Most blocks of one body in memory at once: 8 MiB. Only a body that is hashed on threads comes to
 /// more than two.
 pub const BLOCKS_PER_UPLOAD_MAX: usize = 8;
-/// Bytes of a part in which a large body goes into a bucket, in memory until it has gone. A smaller body goes
-/// whole.
+/// Bytes of a part in which a large body goes into a bucket, in memory until it has gone. A smaller one goes whole.
 pub const UPLOAD_PART_BYTES: usize = 8 << 20;
 /// Most parts of one body in memory at once: 16 MiB.
 pub const UPLOAD_PARTS_OF_ONE_MAX: usize = 2;
-/// Most bytes of the parts of all bodies in memory at once. Whoever begins a part waits for as many as it may come
-/// to.
+/// Most bytes of the parts of all bodies in memory at once. Whoever begins a part waits for as many as it may have.
 pub const UPLOAD_PARTS_BYTES_MAX: usize = 128 << 20;
 /// How often bytes in a bucket are asked for that are not what they should be, or not there.
 pub const BUCKET_READS_MAX: usize = 4;
+/// Longest time for which an answer that has begun waits for a bucket that does not answer, in seconds.
+pub const BUCKET_WAIT_S_MAX: u64 = 15;
 /// Places in a bucket that are looked up at once when it is swept.
 pub const PLACES_SWEPT_AT_ONCE: usize = 1000;
 /// Most bodies that are hashed on threads of their own at once; the callers hash any others themselves.

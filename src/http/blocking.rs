@@ -111,7 +111,7 @@ impl Drop for FewThreads {
 /// A kind of requests, which wait for others of their kind alone.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) enum Kind {
-    /// Of the Admin API.
+    /// Of the Admin API, and what else waits for a commit: first uses of tokens.
     Admin,
     /// A batch that takes much memory and time.
     LargeBatch,

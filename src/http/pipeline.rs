@@ -85,10 +85,11 @@ pub(in crate::http) async fn handle(
     {
         context.note_refusal(Refused::Right, refusal);
     }
-    let mut reply = outcome.unwrap_or_else(|error| {
+    let reply = outcome.unwrap_or_else(|error| {
         log::failure(id, &error);
         of_error(&error, known.flavor)
     });
+    let mut reply = reply.counted(|bytes| context.count_given(bytes));
     if by_https {
         reply = reply.with(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
     }
@@ -114,7 +115,7 @@ pub(in crate::http) async fn handle(
         record(&service, &line);
     }
     let is_last = (context.connection).is_last(service.settings.limits.requests_connection_max);
-    let close = close || is_last || *method == Method::CONNECT;
+    let close = close || is_last || service.is_crowded() || *method == Method::CONNECT;
     Ok(reply.into_response(id, *method == Method::HEAD, close))
 }
 

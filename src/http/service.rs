@@ -25,6 +25,9 @@ use super::wait::subscriptions::Subscriptions;
 use crate::access::Gate;
 use crate::base::clock::{Clock, Timestamp};
 
+/// The part of the places for connections below which each answer ends its connection.
+const CONNECTIONS_KEPT_FREE_PART: u64 = 16;
+
 /// What all requests share.
 #[derive(Debug)]
 pub(in crate::http) struct Service {
@@ -99,6 +102,14 @@ impl Service {
             clock,
             settings,
         }
+    }
+
+    /// True while so few connections find a place that those which are answered give theirs up, so that nobody waits
+    /// for the place of one that rests.
+    pub(in crate::http) fn is_crowded(&self) -> bool {
+        let places = self.settings.limits.connections_max;
+        let kept_free = (places / CONNECTIONS_KEPT_FREE_PART).max(1);
+        self.tallies.connections_open.get() > places.saturating_sub(kept_free)
     }
 
     /// How long it has run, in seconds.

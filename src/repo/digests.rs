@@ -95,7 +95,8 @@ impl Digests {
     }
 
     /// The digest of a state, for a client. Its commit id enters the index soon after, so that whoever
-    /// knows an id can use it for as long as the state exists; till then the id is searched for. With
+    /// knows an id can use it for as long as the state exists; till then this process finds it on its way there, and
+    /// another one that serves the store searches for it. With
     /// `is_new`, for a state that a change has just made, the store is not asked for a digest: it seldom has one,
     /// and over a network that would be two round trips before the save is answered.
     pub(super) fn publish_id(
@@ -195,11 +196,18 @@ impl Digests {
 
 /// What came of the entry of commit ids in the index.
 #[derive(Debug)]
-pub(super) struct Published {
+pub struct Published {
     /// The digests of the states, in their order.
-    pub(super) digests: Vec<BranchDigest>,
+    pub digests: Vec<BranchDigest>,
     /// Whether their commit ids are in the index.
     pub(super) entered: Entered,
+}
+
+impl Published {
+    /// True if their commit ids are in the index; false where the store refused to note some.
+    pub fn are_entered(&self) -> bool {
+        self.entered != Entered::Refused
+    }
 }
 
 /// Whether states are in the index by their commit ids.

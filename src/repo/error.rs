@@ -103,7 +103,7 @@ pub enum Error {
         reason: String,
         /// The entity tag of what is there now, without its quotes; `None` if nothing is.
         tag: Option<String>,
-        /// The file that it is about; `None` for a branch.
+        /// The file that it is about; `None` for a branch, or the rules of a project.
         file: Option<FilePath>,
     },
     /// A file has more bytes than are compared by lines.

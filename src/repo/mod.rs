@@ -38,7 +38,7 @@ pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Prunin
 pub use count_limits::CountLimits;
 pub use deleted::{Deleted, DeletedId, Forgotten};
 pub use diff::{ChangeKind, Comparison, FileDifference, Renames, Survey, diff, diff_at_most};
-pub use digests::BranchDigest;
+pub use digests::{BranchDigest, Published};
 pub use error::{Error, Missing, Result, optional};
 pub use execution::Execution;
 pub use export::{ExportError, export};

@@ -1,12 +1,12 @@
 //! Writes that nobody waits for, such as when a token was last used: bundled, off the way of answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::{Batch, Expect, Store, StoreError};
+use super::{Batch, Expect, RecordWrite, Store, StoreError};
 use crate::base::limits::BACKGROUND_WRITES_MAX;
 use crate::base::may_block;
 use crate::base::threads::joined::Joined;
@@ -44,8 +44,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: BTreeMap<String, Batch>,
-    /// What the bundle that is being committed is about.
-    under_way: BTreeSet<String>,
+    /// The bundle that is being committed.
+    under_way: Arc<BTreeMap<String, Batch>>,
     /// When what waits is committed; `None` while nothing does.
     due: Option<Instant>,
     /// How many bundles were taken, and how many of them are done.
@@ -115,16 +115,24 @@ impl BackgroundWrites {
         self.shared.lost.swap(0, Ordering::Relaxed)
     }
 
+    /// What batches that were put under names with this prefix write under keys with it, as long as they are neither
+    /// committed nor refused; of two of one name the last that was put comes first. It waits for nothing. Who reads the
+    /// store after this misses nothing: what was committed and is no longer told here is there.
+    pub fn on_their_way(&self, prefix: &str) -> Vec<RecordWrite> {
+        let state = self.shared.state();
+        let batches = named(&state.waiting, prefix).chain(named(&state.under_way, prefix));
+        let writes = batches.flat_map(|batch| &batch.writes);
+        let meant = writes.filter(|write| write.key.starts_with(prefix));
+        meant.cloned().collect()
+    }
+
     /// Waits until what was put before under names with this prefix is committed or refused, a second at most:
     /// a store that hangs holds up nobody for what is of little interest. Costs nothing when nothing of the kind
     /// waits or is being committed.
     pub fn flush(&self, prefix: &str) {
         let mut state = self.shared.state();
-        let from = prefix.to_owned();
-        let is_meant = |name: &String| name.starts_with(prefix);
-        let waits = state.waiting.range(from.clone()..).next();
-        let waits = waits.is_some_and(|(name, _)| is_meant(name));
-        let is_under_way = state.under_way.range(from..).next().is_some_and(is_meant);
+        let waits = named(&state.waiting, prefix).next().is_some();
+        let is_under_way = named(&state.under_way, prefix).next().is_some();
         if self.thread.is_none() || !(waits || is_under_way) {
             return;
         }
@@ -135,6 +143,16 @@ impl BackgroundWrites {
         let changed = &self.shared.changed;
         may_block(|| drop(changed.wait_timeout_while(state, FLUSH_MAX, until)));
     }
+}
+
+/// The batches that were put under names with this prefix.
+fn named<'a>(
+    batches: &'a BTreeMap<String, Batch>,
+    prefix: &'a str,
+) -> impl Iterator<Item = &'a Batch> {
+    let from = batches.range(prefix.to_owned()..);
+    from.take_while(move |(name, _)| name.starts_with(prefix))
+        .map(|(_, batch)| batch)
 }
 
 impl Drop for BackgroundWrites {
@@ -156,16 +174,17 @@ impl Shared {
                 // Only a stop ends the wait without a batch.
                 return;
             }
-            let bundle = mem::take(&mut state.waiting);
-            state.under_way = bundle.keys().cloned().collect();
+            let bundle = Arc::new(mem::take(&mut state.waiting));
+            state.under_way = Arc::clone(&bundle);
             state.due = None;
             state.taken += 1;
             state.hurry = false;
             drop(state);
-            self.commit(bundle.into_values().collect());
+            self.commit(bundle.values().cloned().collect());
             let mut state = self.state();
             state.done += 1;
-            state.under_way.clear();
+            // Only now: what was committed is in the store before it is no longer told.
+            state.under_way = Arc::default();
             drop(state);
             self.changed.notify_all();
         }

@@ -275,7 +275,8 @@ fn set_rules(world: &World, eve: &Caller, it: &str) -> Result<()> {
         check: Check::Json,
         schema: None,
     };
-    world.gate.set_rules(eve, &id(it), &[rule])
+    let any = Condition::None;
+    world.gate.set_rules(eve, &id(it), &[rule], &any)
 }
 
 fn delete(world: &World, eve: &Caller, it: &str) -> Result<()> {

@@ -174,7 +174,8 @@ fn a_damaged_digest_keeps_no_other_record_and_no_room() {
     let known = |text: &str| {
         daemon.save(&project, "main", "f", text.as_bytes()).unwrap();
         let digest = project.branch(&branch("main")).unwrap().head().digest();
-        // Waits until it is in the index.
+        // Until it is in the index.
+        daemon.projects.background().flush("commit/");
         project.resolve(Some(digest.unwrap().commit_id())).unwrap();
     };
     known("gone");

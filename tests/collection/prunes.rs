@@ -141,6 +141,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
         ids.push(saved.revision.digest().unwrap().commit_id().to_owned());
         project.resolve(Some(ids.last().unwrap())).unwrap();
     }
+    daemon.projects.background().flush("commit/");
     let before = project.branch(&branch("main")).unwrap().head();
     // Memory has what last changed the files.
     before.last_change(&path("a.xml")).unwrap();
@@ -204,6 +205,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
     assert_eq!(again.snapshot, SnapshotVersion::new(10));
     let head = project.branch(&branch("main")).unwrap().head();
     let id = head.digest().unwrap();
+    daemon.projects.background().flush("commit/");
     assert_eq!(
         project.resolve(Some(id.commit_id())).unwrap().manifest(),
         head.manifest()

@@ -43,7 +43,8 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
         .head()
         .digest()
         .unwrap();
-    // Waits until both ids are in the index.
+    // Until both ids are in the index.
+    daemon.projects.background().flush("commit/");
     for id in [gone.commit_id(), kept.commit_id()] {
         project.resolve(Some(id)).unwrap();
     }

@@ -6,8 +6,10 @@ mod common;
 
 mod caches;
 mod imports;
+mod polls;
 mod prunes;
 mod reads;
 mod saves;
+mod service;
 mod tokens;
 mod tracked;

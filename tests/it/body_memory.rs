@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::batch::{FILE, archive};
 use crate::crowds::{begin, drip, wait_for_body};
-use crate::harness::{Connection, Daemon, Project, Request, User, soon};
+use crate::harness::{Answer, Connection, Daemon, Project, Request, User, soon};
 
 /// A batch of JSON that somebody sends.
 fn batch(project: &Project, user: &User) -> Request {
@@ -84,32 +85,65 @@ fn bodies_have_so_much_memory_and_each_account_a_part_of_it() {
     assert!(!daemon.log().contains("\"level\":\"ERROR\""));
 }
 
-#[test]
-fn a_form_takes_the_memory_of_its_files_beside_its_own() {
+/// Holds half of what alice may, and sends a batch of a third: it is refused, as one that takes as much again for its
+/// files is, until the other half is free.
+fn assert_takes_twice(kind: &str, body: &[u8]) {
     let daemon = Daemon::start_with(&LITTLE_MEMORY);
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
-    let user = &project.user;
-    let mut held = announce(&daemon, &project, user, 300_000);
-    held.send(&vec![b' '; 299_999]);
-    soon(|| announced(&daemon, &project, user, 500_000) == 429);
+    let (held, send) = beside_a_half(&daemon, &project, kind, body);
+    send().assert_error(429, "too many bytes of bodies at once; try again in 1 s");
+    assert_eq!(project.versions("main"), [""; 0]);
+    drop(held);
+    soon(|| send().status == 200);
+}
 
+/// A body that holds half of what the account may, until it is dropped, and what sends a batch beside it.
+fn beside_a_half(
+    daemon: &Daemon,
+    project: &Project,
+    kind: &str,
+    body: &[u8],
+) -> (Connection, impl Fn() -> Answer) {
+    let user = &project.user;
+    let mut held = announce(daemon, project, user, 300_000);
+    held.send(&vec![b' '; 299_999]);
+    soon(|| announced(daemon, project, user, 500_000) == 429);
+    let send = move || {
+        let request = user.request("POST", &project.on("main", "/batch"));
+        request.header("Content-Type", kind).body(body).send()
+    };
+    (held, send)
+}
+
+#[test]
+fn a_form_takes_the_memory_of_its_files_beside_its_own() {
     let mut form =
         b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n".to_vec();
     form.extend_from_slice(&vec![b'x'; 200_000]);
     form.extend_from_slice(b"\r\n--b--\r\n");
-    let send = || {
-        let target = project.on("main", "/batch");
-        let sent = user.request("POST", &target).body(&form);
-        sent.header("Content-Type", "multipart/form-data; boundary=b")
-            .send()
-    };
-    send().assert_error(429, "too many bytes of bodies at once; try again in 1 s");
-    // As JSON so much has room.
-    let mut json = vec![b' '; form.len()];
-    json.splice(0..0, small_batch("b.xml"));
-    batch(&project, user).body(&json).send().expect_status(200);
-    drop(held);
-    soon(|| send().status == 200);
+    assert_takes_twice("multipart/form-data; boundary=b", &form);
+}
+
+#[test]
+fn a_batch_of_json_takes_the_memory_of_its_contents_beside_its_own() {
+    let content = "x".repeat(200_000);
+    let action = json!({ "action": "create", "file_path": "a", "content": content });
+    let body = json!({ "actions": [action] }).to_string();
+    assert_takes_twice("application/json", body.as_bytes());
+}
+
+#[test]
+fn files_of_a_tar_are_parts_of_it_and_take_no_memory_beside_its_own() {
+    let daemon = Daemon::start_with(&LITTLE_MEMORY);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let content = vec![b'x'; 200_000];
+    let body = archive(&[("a", 0o644, FILE, &content)]);
+    let (_held, send) = beside_a_half(&daemon, &project, "application/x-tar", &body);
+    send().expect_status(200);
+    project
+        .user
+        .get(&project.file("main", "a"))
+        .assert_bytes(200, &content);
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn a_batch_is_read_no_further_than_its_limit() {
 }
 
 /// True where a request wants the place that somebody holds.
-fn takes_long(user: &User, target: &str) -> bool {
+pub(crate) fn takes_long(user: &User, target: &str) -> bool {
     let answer = user.get(target);
     if answer.status == 503 {
         answer.assert_error(503, "too many long requests at once; try again in a moment");
@@ -363,12 +363,14 @@ fn commits_of_many_files_take_a_long_place() {
         .get(&project.read("/commits?per_page=5"))
         .expect_status(200);
     let _held = unread(&daemon, &one, &project.read("/archive.tar"));
-    two.get(&many).expect_status(200);
+    // Another list of them: this one is kept itself.
+    let others = project.read("/commits?per_page=99");
+    two.get(&others).expect_status(200);
 }
 
 /// A service with so many places for long requests that run, that wait, and that are of one credential; and a
 /// project with an archive that is more than the sockets of both ends hold.
-fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Project) {
+pub(crate) fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Project) {
     let flags = [
         ("--long-at-once-max", at_once),
         ("--long-waiting-max", waiting),
@@ -385,7 +387,7 @@ fn with_places(at_once: u64, waiting: u64, of_credential: u64) -> (Daemon, Proje
 
 /// Has an archive sent and does not take it: it keeps its place.
 #[track_caller]
-fn unread(daemon: &Daemon, user: &User, archive: &str) -> Connection {
+pub(crate) fn unread(daemon: &Daemon, user: &User, archive: &str) -> Connection {
     let mut connection = daemon.connect();
     connection.send(&user.request("GET", archive).to_bytes());
     assert!(connection.bytes(12).starts_with(b"HTTP/1.1 200"));

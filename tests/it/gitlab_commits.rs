@@ -380,8 +380,10 @@ fn listed_commits_tell_how_much_they_changed() {
     }
     let target = project.read("/commits?with_stats=true&per_page=1");
     assert_eq!(by_links(&reader, &target), expected);
-    let target = project.read("/commits?with_stats=false");
-    reader.get(&target).assert_json(200, &json!(plain));
+    for no in ["false", ""] {
+        let target = project.read(&format!("/commits?with_stats={no}"));
+        reader.get(&target).assert_json(200, &json!(plain));
+    }
     let answer = reader.get(&project.read("/commits?with_stats=2"));
     answer.assert_error(400, "with_stats is invalid");
 }

@@ -5,7 +5,7 @@ use crate::kept_answers::{ask, ask_again, stage};
 
 #[test]
 fn a_file_of_a_snapshot_that_was_pruned_is_gone() {
-    let daemon = Daemon::start();
+    let mut daemon = Daemon::start();
     let (project, reader) = stage(&daemon);
     project.save("main", "a.xml", "<old/>");
     let commits = reader.get(&project.read("/commits?ref_name=main")).json();
@@ -14,6 +14,10 @@ fn a_file_of_a_snapshot_that_was_pruned_is_gone() {
         project.save("main", "a.xml", body);
     }
     let newest = project.versions("main").len();
+    // So nothing is on its way into the index that a pruning is to remove from it.
+    daemon.stop();
+    daemon.restart();
+    let reader = daemon.token(reader.credential());
     let raw = |reference: &str| {
         let target = project.read(&format!("/files/a.xml/raw?ref={reference}"));
         reader.request("GET", &target)

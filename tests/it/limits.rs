@@ -17,6 +17,21 @@ fn ask(connection: &mut Connection) -> Option<String> {
 }
 
 #[test]
+fn while_few_connections_are_left_each_answer_ends_its_own() {
+    let daemon = Daemon::start_with(&["--connections-max=4"]);
+    let mut resting: Vec<_> = (0..3).map(|_| daemon.connect()).collect();
+    for connection in &mut resting {
+        assert_eq!(ask(connection), None);
+    }
+    // So none of these waits until the pause of one that rests is over.
+    for _ in 0..3 {
+        let mut last = daemon.connect();
+        assert_eq!(ask(&mut last).as_deref(), Some("close"));
+        assert!(last.is_closed());
+    }
+}
+
+#[test]
 fn an_account_has_as_many_tokens_projects_of_a_token_and_sessions_as_allowed() {
     let daemon = Daemon::start_with(&[
         "--tokens-account-max=2",

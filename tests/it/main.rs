@@ -47,11 +47,13 @@ mod gitlab_pages;
 mod gitlab_service;
 mod gitlab_walk;
 mod health;
+mod held_writer;
 mod history;
 mod hostile;
 mod import;
 mod json_bodies;
 mod kept_answers;
+mod kept_commits;
 mod kept_past;
 #[path = "../support/left_out.rs"]
 mod left_out;

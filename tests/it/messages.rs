@@ -119,11 +119,15 @@ fn an_archive_has_its_message_in_the_address_and_json_in_itself() {
     );
 }
 
-/// Asserts a refusal that names who changed something, and when: at the time of the newest snapshot.
-#[track_caller]
-fn assert_told(project: &Project, message: &str, expected: &str) {
+/// When the newest snapshot was taken.
+fn newest_at(project: &Project) -> String {
     let history = project.user.get(&project.on("main", "/history")).json();
-    let at = history[0]["created_at"].as_str().unwrap();
+    history[0]["created_at"].as_str().unwrap().to_owned()
+}
+
+/// Asserts a refusal that names who changed something, and when.
+#[track_caller]
+fn assert_told(at: &str, message: &str, expected: &str) {
     assert_eq!(message, expected.replace("<time>", at));
 }
 
@@ -142,6 +146,11 @@ fn who_is_refused_is_told_who_was_faster() {
             .unwrap()
     );
     bob.save("main", "a.xml", "two");
+    let at = newest_at(&project);
+    // What is there already is no change, so nobody is told of who saves it.
+    let carol = project.seen_by(&daemon.user("carol", &["ROLE_SITEBUILDER_EDITOR__ROOT"]));
+    let saved = carol.save("main", "a.xml", "two");
+    assert_eq!(saved.json()["unchanged"], true);
     let sent = |method: &str, target: &str, condition: &str, body: &Value| {
         let request = project
             .user
@@ -156,16 +165,12 @@ fn who_is_refused_is_told_who_was_faster() {
         .user
         .request("PUT", &target)
         .header("If-Match", &tag);
-    assert_told(
-        &project,
-        &put.body(b"lost").send().assert_refused(412),
-        file,
-    );
+    assert_told(&at, &put.body(b"lost").send().assert_refused(412), file);
     let delete = project
         .user
         .request("DELETE", &target)
         .header("If-Match", &tag);
-    assert_told(&project, &delete.send().assert_refused(412), file);
+    assert_told(&at, &delete.send().assert_refused(412), file);
 
     let update = json!({ "actions": [
         { "action": "update", "file_path": "a.xml", "content": "lost", "if_match": tag }
@@ -173,7 +178,7 @@ fn who_is_refused_is_told_who_was_faster() {
     let batch = project.on("main", "/batch");
     let refused = project.user.post(&batch, &update).assert_refused(412);
     assert_told(
-        &project,
+        &at,
         &refused,
         &format!("action 1 (update \"a.xml\"): {file}"),
     );
@@ -183,13 +188,9 @@ fn who_is_refused_is_told_who_was_faster() {
     let create = json!({ "actions": [
         { "action": "create", "file_path": "b.xml", "content": "lost" }
     ] });
-    assert_told(&project, &sent("POST", &batch, &head, &create), branch);
+    assert_told(&at, &sent("POST", &batch, &head, &create), branch);
     let rollback = project.on("main", "/rollback?to=v0001");
-    assert_told(
-        &project,
-        &sent("POST", &rollback, &head, &Value::Null),
-        branch,
-    );
+    assert_told(&at, &sent("POST", &rollback, &head, &Value::Null), branch);
 
     // Of a file that is not there nothing is told.
     let absent = project
@@ -200,5 +201,5 @@ fn who_is_refused_is_told_who_was_faster() {
         .body(b"lost")
         .send()
         .assert_error(412, "the file is not in the state that the request demands");
-    assert_eq!(project.versions("main"), ["v0002", "v0001"]);
+    assert_eq!(project.versions("main"), ["v0003", "v0002", "v0001"]);
 }

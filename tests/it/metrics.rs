@@ -182,6 +182,40 @@ fn a_whole_tree_is_kept_once_whatever_else_its_address_holds() {
 }
 
 #[test]
+fn what_a_route_does_not_read_of_an_address_makes_no_other_answer_to_keep() {
+    let daemon = Daemon::start_with(&LISTEN);
+    let project = use_service(&daemon);
+    let (reader, watcher) = (daemon.reader(&project), daemon.watcher());
+    let kept = || values(&scrape(&watcher))["siteconf_cache_entries{cache=\"rendered\"}"].to_bits();
+    let of_project = project.read("").replace("/repository", "");
+    for target in [
+        project.read("/branches?search=MAI&sort=name_asc"),
+        project.read("/branches/main?x=1"),
+        project.read("/files/a.xml/raw?ref=main"),
+        project.read("/commits/main?stats=true"),
+        format!("{of_project}?statistics=true"),
+    ] {
+        let first = reader.get(&target).expect_status(200);
+        let before = kept();
+        for number in 0..5 {
+            let again = reader.get(&format!("{target}&_={number}"));
+            assert_eq!(again.lasting_headers(), first.lasting_headers());
+            assert!(again.body == first.body, "{target}: other bytes");
+        }
+        assert_eq!(kept(), before, "{target}");
+    }
+    // A page has links, in which all of its address is.
+    for target in ["/branches?per_page=1&page=1", "/commits?per_page=1"] {
+        let answer = reader.get(&project.read(&format!("{target}&_=7")));
+        let links = answer.header("Link").expect("links").to_owned();
+        assert!(
+            links.contains("&_=7&") || links.contains("?_=7&"),
+            "{links}"
+        );
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_refuses_the_start_before_anything_is_done() {
     let mut daemon = Daemon::start();
     let project = use_service(&daemon);

@@ -123,6 +123,9 @@ fn recursive_is_a_boolean() {
         let query = format!("?recursive={spelling}");
         assert_eq!(paths(&tree(&reader, &project, &query)).len(), 3, "{query}");
     }
+    for absent in ["?recursive=", "?recursive", "?recursive=1&recursive="] {
+        assert_eq!(paths(&tree(&reader, &project, absent)).len(), 3, "{absent}");
+    }
     for nonsense in ["2", "maybe", "-1"] {
         let target = project.read(&format!("/tree?recursive={nonsense}"));
         reader.get(&target).assert_refused(400);

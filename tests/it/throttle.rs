@@ -155,6 +155,33 @@ fn an_account_guessed_from_many_addresses_opens_where_it_had_a_session_before_th
 }
 
 #[test]
+fn who_guesses_names_keeps_nobody_out_who_had_a_session_there_before_the_start() {
+    let flags = [
+        "--trusted-proxies",
+        "127.0.0.1",
+        "--wrong-logins-minute-address-max",
+        FEW,
+    ];
+    let mut daemon = Daemon::start_with(&flags);
+    for name in ["alice", "bob"] {
+        daemon.add_account(name, &[]);
+    }
+    let at_office = |daemon: &Daemon, name: &str, password: &str| {
+        let office = from(daemon, "192.0.2.66");
+        log_in(&office, name, password)
+    };
+    at_office(&daemon, "alice", &password_of("alice")).expect_status(200);
+    daemon.stop();
+    daemon.restart_with(&flags);
+    for guess in 0..2 {
+        at_office(&daemon, &format!("user{guess}"), "guess").assert_refused(401);
+    }
+    let waits = at_office(&daemon, "bob", &password_of("bob"));
+    assert_to_wait(&waits, "too many wrong logins");
+    at_office(&daemon, "alice", &password_of("alice")).expect_status(200);
+}
+
+#[test]
 fn bad_tokens_are_told_to_wait_and_good_ones_beside_them_are_not() {
     let daemon = behind_a_proxy(&["--wrong-tokens-minute-address-max", "3"]);
     let alice = daemon.user("alice", &[]);

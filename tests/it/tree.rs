@@ -141,7 +141,7 @@ fn recursive_is_a_boolean() {
             assert_eq!(&answer, expected, "{spelling}");
         }
     }
-    for nonsense in ["2", "tru", "-1", "null", "1,1"] {
+    for nonsense in ["2", "tru", "-1", "null", "1,1", ""] {
         let target = project.on("main", &format!("/tree?recursive={nonsense}"));
         project.user.get(&target).assert_refused(400);
     }

@@ -14,6 +14,19 @@ pub(crate) fn set(project: &Project, rules: &Value) -> Answer {
     request.json(&body).send()
 }
 
+/// Sets rules in place of those that have this tag.
+fn set_if(project: &Project, tag: &str, rules: &Value) -> Answer {
+    let request = project.user.request("PUT", &project.admin("/validation"));
+    let request = request.header("If-Match", tag);
+    request.json(&json!({ "rules": rules })).send()
+}
+
+/// The tag of the rules that a project has.
+fn tag(project: &Project) -> String {
+    let shown = project.user.get(&project.admin("/validation"));
+    shown.header("ETag").expect("rules have a tag").to_owned()
+}
+
 /// A project with a rule for each format.
 pub(crate) fn ruled(daemon: &Daemon) -> Project {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
@@ -60,6 +73,67 @@ fn rules_are_set_shown_and_taken_away() {
         );
     set(&project, &json!([])).assert_json(200, &json!({ "rules": [] }));
     project.save("main", "a.json", b"{");
+}
+
+#[test]
+fn who_sets_rules_can_insist_on_those_that_they_replace() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let target = project.admin("/validation");
+    let rules = |pattern: &str| json!([{ "patterns": [pattern], "check": "json" }]);
+    let none = tag(&project);
+    let made = set_if(&project, &none, &rules("a"));
+    made.assert_json(200, &json!({ "rules": rules("a") }));
+    let one = tag(&project);
+    assert_ne!(one, none);
+    assert_eq!(made.header("ETag"), Some(&*one));
+    let coded = project.user.with("Accept-Encoding", "gzip").get(&target);
+    assert_eq!(coded.header("ETag"), Some(&*one));
+    let known = project.user.with("If-None-Match", &one).get(&target);
+    known.assert_empty(304);
+    assert_eq!(known.header("ETag"), Some(&*one));
+
+    for other in [none.clone(), format!("W/{one}"), "\"other\"".to_owned()] {
+        let refused = set_if(&project, &other, &rules("lost"));
+        refused.assert_error(
+            412,
+            "the rules are not in the state that the request demands",
+        );
+        assert_eq!(refused.header("ETag"), Some(&*one));
+    }
+    let absent = project.user.request("PUT", &target);
+    let absent = absent.header("If-None-Match", "*");
+    let absent = absent.json(&json!({ "rules": [] })).send();
+    absent.assert_refused(412);
+    let shown = project.user.get(&target);
+    shown.assert_json(200, &json!({ "rules": rules("a") }));
+
+    let listed = format!("\"other\", {one}");
+    set_if(&project, &listed, &rules("b")).expect_status(200);
+    set_if(&project, "*", &rules("c")).expect_status(200);
+    set_if(&project, "*", &json!([])).expect_status(200);
+    assert_eq!(tag(&project), none);
+}
+
+/// Two set rules at once by the same tag: one of them is told that it came too late.
+#[test]
+fn of_two_who_replace_the_same_rules_one_is_refused() {
+    let daemon = Daemon::start();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    for round in 0..10 {
+        let tag = tag(&project);
+        let send = |who: &str| {
+            let pattern = format!("{who}-{round}");
+            let rules = json!([{ "patterns": [pattern], "check": "json" }]);
+            set_if(&project, &tag, &rules).status
+        };
+        let mut statuses = std::thread::scope(|scope| {
+            let other = scope.spawn(|| send("other"));
+            [send("one"), other.join().unwrap()]
+        });
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 412]);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A service whose memory is watched, and connections to it from many addresses.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,6 +48,30 @@ pub(crate) fn put(client: &mut Client, path: &str, content: &[u8]) {
     let answer = client.attempt("PUT", &file(path), "application/octet-stream", content);
     let answer = answer.unwrap();
     assert!(matches!(answer.status, 200 | 201), "{answer:?}");
+}
+
+/// Sends a head that announces a body of so many bytes.
+pub(crate) fn announce(
+    stream: &mut TcpStream,
+    method: &str,
+    target: &str,
+    credential: &str,
+    length: usize,
+) {
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nHost: a\r\n{credential}Content-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+}
+
+/// The status of an answer, of which no more is read.
+#[track_caller]
+pub(crate) fn status(mut stream: TcpStream) -> u16 {
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).unwrap();
+    let line = std::str::from_utf8(&line).unwrap();
+    line.strip_prefix("HTTP/1.1 ").unwrap().parse().unwrap()
 }
 
 /// The service still answers, and has taken no more memory than it may.

@@ -23,3 +23,5 @@ mod lists;
 mod memory;
 #[cfg(test)]
 mod slow_readers;
+#[cfg(test)]
+mod told;

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use crate::client::{Answer, Client};
 use crate::daemon::{file, on_branch, read};
-use crate::limited::{Crowd, alone, assert_within, open_files, put, start, threads, with_project};
+use crate::limited::{
+    Crowd, alone, announce, assert_within, open_files, put, start, status, threads, with_project,
+};
 
 const MIB: usize = 1 << 20;
 /// Whoever takes nothing is waited for longer than a test takes.
@@ -17,30 +19,12 @@ const PATIENT: [&str; 2] = ["--write-s-max", "600"];
 /// Those of the network, of the requests that read, of large files, and some more.
 const THREADS_MAX: usize = 200;
 
-/// Sends a head that announces a body of so many bytes.
-fn announce(stream: &mut TcpStream, method: &str, target: &str, credential: &str, length: usize) {
-    let head = format!(
-        "{method} {target} HTTP/1.1\r\nHost: a\r\n{credential}Content-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-}
-
 /// A line of an answer's head.
 #[track_caller]
 fn line(stream: &mut impl BufRead) -> String {
     let mut line = String::new();
     stream.read_line(&mut line).unwrap();
     line.trim_end().to_owned()
-}
-
-/// The status of an answer, of which no more is read.
-#[track_caller]
-fn status(mut stream: TcpStream) -> u16 {
-    let mut line = [0; 12];
-    stream.read_exact(&mut line).unwrap();
-    let line = std::str::from_utf8(&line).unwrap();
-    line.strip_prefix("HTTP/1.1 ").unwrap().parse().unwrap()
 }
 
 /// The answers to one request that so many clients send at once, again and again.

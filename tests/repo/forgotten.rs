@@ -77,6 +77,7 @@ fn what_is_deleted_is_kept_for_its_time(scene: &Scene) {
         .project
         .resolve(Some(other.head().digest().unwrap().commit_id()))
         .unwrap();
+    scene.projects.background().flush("commit/");
     let before = keys(scene);
     scene
         .project

@@ -9,6 +9,7 @@ on_every_engine!(
     a_reference_names_a_branch_a_snapshot_or_a_commit,
     an_id_that_nobody_was_told_is_found,
     an_id_that_was_missed_is_found_once_a_state_has_it,
+    an_id_of_several_branches_is_that_of_the_oldest_that_was_told,
     listings_have_their_order,
     digests_go_on_where_trees_differ,
 );
@@ -101,6 +102,25 @@ fn an_id_that_was_missed_is_found_once_a_state_has_it(scene: &Scene) {
             ["a=1"]
         );
     }
+}
+
+fn an_id_of_several_branches_is_that_of_the_oldest_that_was_told(scene: &Scene) {
+    scene.save("a", "1");
+    let other = branch("other");
+    let other = scene.project.create_branch(&other, Some("main")).unwrap();
+    let id = other.head().digest().unwrap();
+    let branch_found = || {
+        let found = scene.project.resolve(Some(id.commit_id())).unwrap();
+        found.branch_number()
+    };
+    scene.projects.background().flush("commit/");
+    assert_eq!(branch_found(), other.head().branch_number());
+    // From when it is told on, and not only once the index has it.
+    let main = scene.head();
+    assert_eq!(main.digest().unwrap(), id);
+    assert_eq!(branch_found(), main.branch_number());
+    scene.projects.background().flush("commit/");
+    assert_eq!(branch_found(), main.branch_number());
 }
 
 fn listings_have_their_order(scene: &Scene) {

@@ -7,9 +7,9 @@ use std::thread;
 use siteconf::base::limits::BACKGROUND_WRITES_MAX;
 use siteconf::store::background_writes::BackgroundWrites;
 use siteconf::store::memory::MemoryStore;
-use siteconf::store::{Batch, Expect, Result, Staging, Store, Version};
+use siteconf::store::{Batch, Expect, RecordWrite, Result, Staging, Store, Version};
 
-use crate::fixture::{of_write, value};
+use crate::fixture::{of_write, push, value};
 use crate::forwarded::forward_reads;
 
 /// Counts commits, those that are refused, too, and begins none while a test holds it.
@@ -72,6 +72,37 @@ fn those_that_others_have_forestalled_cost_one_more_commit_together() {
     // With the one that was held.
     let commits = store.commits.load(Ordering::Relaxed);
     assert_eq!(commits, 1 + 2);
+}
+
+#[test]
+fn what_is_on_its_way_is_told_until_it_is_committed() {
+    let store = Arc::new(Counting::default());
+    let writes = BackgroundWrites::start(Arc::clone(&store) as Arc<dyn Store>);
+    let told = |prefix: &str| -> Vec<String> {
+        let writes = writes.on_their_way(prefix).into_iter();
+        let text = |write: RecordWrite| {
+            let value = write.value.expect("it deletes nothing");
+            format!("{}={}", write.key, String::from_utf8_lossy(&value))
+        };
+        writes.map(text).collect()
+    };
+    let held = store.hold(&writes);
+    assert_eq!(told("fir"), ["first=1"]);
+    for (key, value) in [("ids/ab", "1"), ("ids/ac", "2"), ("ids/b", "3")] {
+        let mut batch = of_write(key, Expect::Anything, Some(value));
+        push(&mut batch, "beside", Expect::Anything, Some(value));
+        writes.put(key.to_owned(), batch);
+    }
+    assert_eq!(told("ids/a"), ["ids/ab=1", "ids/ac=2"]);
+    let newer = of_write("first", Expect::Anything, Some("2"));
+    writes.put("first".to_owned(), newer);
+    assert_eq!(told("first"), ["first=2", "first=1"]);
+    assert_eq!([told("beside"), told("ids/c")], [[""; 0]; 2]);
+    drop(held);
+    writes.flush("");
+    assert_eq!(told(""), [""; 0]);
+    let found = ["first", "ids/ab", "ids/b"].map(|key| value(&*store, key));
+    assert_eq!(found.map(Option::unwrap), ["2", "1", "3"]);
 }
 
 #[test]

@@ -6,9 +6,10 @@ use super::{Caller, Gate};
 use crate::access::account::Account;
 use crate::access::error::{Error, Result};
 use crate::access::rights::permission::Permissions;
+use crate::base::name_error::shortened;
 use crate::base::repo_id::RepoId;
 use crate::repo;
-use crate::repo::{Missing, Project, ProjectWriter, Rule};
+use crate::repo::{Condition, Missing, Project, ProjectWriter, Rule};
 use crate::store::StoreError;
 
 /// How often a change of a project is tried that others rename or give away at the same time.
@@ -102,22 +103,29 @@ impl Gate {
                 return Ok(Project::clone(&writer));
             }
             let new = new.filter(|new| new.enabled);
-            let new =
-                new.ok_or_else(|| Error::invalid(format!("there is no enabled user \"{owner}\"")))?;
+            let shown = shortened(owner);
+            let none = || Error::invalid(format!("there is no enabled user \"{shown}\""));
+            let new = new.ok_or_else(none)?;
             Ok(writer.transfer_project(new.number, &new.name)?)
         })
     }
 
-    /// Gives a project rules for its contents, as [`ProjectWriter::set_rules`].
+    /// Gives a project rules for its contents, as [`ProjectWriter::set_rules_if`].
     ///
     /// # Errors
     /// As there; as [`Gate::open`], also for who may see it but not manage it.
-    pub fn set_rules(&self, caller: &Caller, id: &RepoId, rules: &[Rule]) -> Result<()> {
+    pub fn set_rules(
+        &self,
+        caller: &Caller,
+        id: &RepoId,
+        rules: &[Rule],
+        condition: &Condition,
+    ) -> Result<()> {
         self.change_project(
             caller,
             id,
             |_, _| true,
-            |writer| Ok(writer.set_rules(rules)?),
+            |writer| Ok(writer.set_rules_if(rules, condition)?),
         )
     }
 

@@ -10,6 +10,7 @@ use crate::access::token::list::{ListedToken, TokensOfAll};
 use crate::access::token::scope::{ProjectSelector, find};
 use crate::access::token::{NewToken, TokenChange, TokenView};
 use crate::access::tokens::Tokens;
+use crate::base::name_error::shortened;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::Secret;
 use crate::repo::Project;
@@ -31,6 +32,19 @@ impl Gate {
         from: Option<IpAddr>,
     ) -> Result<TokenHolder> {
         self.tokens.check(&self.key, token, instance_id, from)
+    }
+
+    /// The same, waiting for no commit: `None` at a first use by which the token is to be bound, which [`Gate::token`]
+    /// does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn known_token(
+        &self,
+        token: &Secret,
+        instance_id: Option<&[u8]>,
+    ) -> Result<Option<TokenHolder>> {
+        self.tokens.check_known(&self.key, token, instance_id)
     }
 
     /// Opens a project for reading by a token.
@@ -176,7 +190,8 @@ impl Gate {
         }
         self.require_root(caller)?;
         let found = self.known_account(owner)?;
-        let found = found.ok_or_else(|| Error::invalid(format!("there is no user \"{owner}\"")))?;
+        let none = || Error::invalid(format!("there is no user \"{}\"", shortened(owner)));
+        let found = found.ok_or_else(none)?;
         self.tokens.listed(&found)
     }
 

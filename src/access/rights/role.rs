@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::grant::{Grant, Pattern};
 use super::permission::Permissions;
+use crate::base::name_error::shortened;
 use crate::base::repo_id::{RepoId, check_name};
 
 const USER: &str = "ROLE_SITEBUILDER_USER";
@@ -83,7 +84,7 @@ impl FromStr for Role {
                 Ok(Self::Prefix(prefix.to_owned()))
             }
             _ => Err(RoleError {
-                text: text.to_owned(),
+                text: shortened(text).into_owned(),
             }),
         }
     }

@@ -35,6 +35,18 @@ pub struct TokenHolder {
     at: Timestamp,
 }
 
+/// A token that counts, as somebody shows it.
+enum Shown {
+    /// By the instance that it is bound to, or where it is bound to none.
+    Known(TokenHolder),
+    /// For the first time.
+    First {
+        kept: Versioned<Token>,
+        /// Who holds it once it is bound.
+        bound: TokenHolder,
+    },
+}
+
 impl TokenHolder {
     /// The token's owner.
     pub fn owner(&self) -> &Account {
@@ -60,7 +72,7 @@ impl TokenHolder {
 
 impl Tokens {
     /// Checks a token in the order of contract section 5: known and not revoked, not expired, owner
-    /// enabled, fingerprint.
+    /// enabled, fingerprint. The first use of one that is bound by it waits for its commit.
     ///
     /// # Errors
     /// [`Error::Unauthenticated`], [`Error::FingerprintMismatch`].
@@ -75,38 +87,72 @@ impl Tokens {
         from: Option<IpAddr>,
     ) -> Result<TokenHolder> {
         self.records.retry_on_conflict(|| {
-            let now = self.clock.now();
-            let (kept, owner) = self.known(secret, now)?;
-            let mut token = Arc::clone(&kept.value);
-            let bound = if token.fingerprint_required {
-                bind(&token, &owner, key, instance)?
-            } else {
-                None
+            let (kept, holder) = match self.look(key, secret, instance)? {
+                Shown::Known(holder) => return Ok(holder),
+                Shown::First { kept, bound } => (kept, bound),
             };
-            if bound.is_some() || is_behind(&token, now) {
-                let used = Token {
-                    last_used_at: Some(now),
-                    fingerprint: bound.or(token.fingerprint),
-                    ..Token::clone(&token)
-                };
-                if bound.is_some() {
-                    let mut batch = change_of(&kept, &used);
-                    let actor = Actor::account(&owner.name, from);
-                    let record = self.audit_record(&owner, &used, &actor, Action::TokenBound);
-                    audit::add(&mut batch, &record);
-                    self.records.commit(batch)?;
-                } else {
-                    let key = keys::token(used.account, used.number);
-                    self.background.put_late(key, change_of(&kept, &used));
-                }
-                token = Arc::new(used);
+            let TokenHolder { owner, token, .. } = &holder;
+            let mut batch = change_of(&kept, token);
+            let actor = Actor::account(&owner.name, from);
+            let record = self.audit_record(owner, token, &actor, Action::TokenBound);
+            audit::add(&mut batch, &record);
+            self.records.commit(batch)?;
+            Ok(holder)
+        })
+    }
+
+    /// The same, waiting for no commit: `None` for a first use by which the token is to be bound, and is not yet.
+    ///
+    /// # Errors
+    /// As [`Tokens::check`].
+    pub(in crate::access) fn check_known(
+        &self,
+        key: &ServerKey,
+        secret: &Secret,
+        instance: Option<&[u8]>,
+    ) -> Result<Option<TokenHolder>> {
+        match self.look(key, secret, instance)? {
+            Shown::Known(holder) => Ok(Some(holder)),
+            Shown::First { .. } => Ok(None),
+        }
+    }
+
+    /// Who shows the token, if it counts. The use of a known one is noted soon.
+    fn look(&self, key: &ServerKey, secret: &Secret, instance: Option<&[u8]>) -> Result<Shown> {
+        let now = self.clock.now();
+        let (kept, owner) = self.known(secret, now)?;
+        let mut token = Arc::clone(&kept.value);
+        let bound = if token.fingerprint_required {
+            bind(&token, &owner, key, instance)?
+        } else {
+            None
+        };
+        let is_first = bound.is_some();
+        if is_first || is_behind(&token, now) {
+            let used = Token {
+                last_used_at: Some(now),
+                fingerprint: bound.or(token.fingerprint),
+                ..Token::clone(&token)
+            };
+            if !is_first {
+                let key = keys::token(used.account, used.number);
+                self.background.put_late(key, change_of(&kept, &used));
             }
-            Ok(TokenHolder {
-                owner,
-                token,
-                projects: self.projects.clone(),
-                at: now,
-            })
+            token = Arc::new(used);
+        }
+        let holder = TokenHolder {
+            owner,
+            token,
+            projects: self.projects.clone(),
+            at: now,
+        };
+        Ok(if is_first {
+            Shown::First {
+                kept,
+                bound: holder,
+            }
+        } else {
+            Shown::Known(holder)
         })
     }
 

@@ -10,6 +10,7 @@ use hyper::http::request::Parts;
 use multer::Multipart;
 
 use crate::base::limits::FORM_HEAD_BYTES_MAX;
+use crate::base::name_error::shortened;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -41,7 +42,7 @@ pub(super) async fn files(
 ) -> Result<Vec<(String, Bytes)>, Error> {
     let damaged = |error: multer::Error| match error {
         multer::Error::StreamReadFailed(reason) => Error::Malformed(reason.to_string()),
-        error => Error::Malformed(format!("malformed form: {error}")),
+        error => Error::Malformed(format!("malformed form: {}", shortened(&error.to_string()))),
     };
     // How much more may be read. With each piece the library looks for the end of a head from its beginning, or for
     // that of what stands before the first part.
@@ -75,7 +76,7 @@ pub(super) async fn files(
         };
         left.store(usize::MAX, Ordering::Relaxed);
         let Some(name) = field.file_name() else {
-            let name = field.name().unwrap_or_default();
+            let name = shortened(field.name().unwrap_or_default());
             return Err(Error::Malformed(format!(
                 "field \"{name}\" is no file: it has no filename"
             )));

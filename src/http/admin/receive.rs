@@ -2,12 +2,14 @@
 
 use super::payload::{Packed, Payload};
 use super::{account, branch, form, project, unzip};
+use crate::base::digest::byte_count;
 use crate::base::may_block;
 use crate::http::error::Error;
 use crate::http::request::body::{RequestBody, check_encoding, check_file, check_json, has_type};
 use crate::http::request::context::RequestContext;
 use crate::http::request::upload;
 use crate::http::route::admin::{Route, Takes};
+use crate::http::settings::Limits;
 
 /// Reads the body that the route takes, if the caller may do there what the route does.
 pub(super) async fn receive(
@@ -47,6 +49,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     let (head, limits) = (&context.head, &context.settings().limits);
     let most = limits.batch_bytes_max;
     if has_type(head, "application/x-tar") {
+        // Its files are parts of it.
         let bytes = body.collect(most).await?;
         return Ok(Payload::Packed(Packed::Tar(bytes)));
     }
@@ -60,9 +63,7 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
     }
     if let Some(boundary) = form::boundary(head) {
         let bytes = body.collect(most).await?;
-        // The library copies each file. The copies count, too, but keep out no form that is alone.
-        let twice = 2 * bytes.len() as u64;
-        body.hold(twice.min(limits.bodies_bytes_held_max()))?;
+        hold_twice(body, &bytes, limits)?;
         return Ok(Payload::Packed(Packed::Form(
             form::files(bytes, boundary, limits).await?,
         )));
@@ -74,7 +75,14 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
         )
     })?;
     let bytes = body.collect(most).await?;
+    hold_twice(body, &bytes, limits)?;
     Ok(Payload::Json(bytes))
+}
+
+/// Counts a body of which each file is copied. The copies count, too, but keep out no body that is alone.
+fn hold_twice(body: &mut RequestBody, bytes: &[u8], limits: &Limits) -> Result<(), Error> {
+    let twice = 2 * byte_count(bytes);
+    body.hold(twice.min(limits.bodies_bytes_held_max()))
 }
 
 /// Refuses what would be refused after the body, too.

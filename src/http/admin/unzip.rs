@@ -8,6 +8,7 @@ use zip::ZipArchive;
 use zip::unstable::read::ZipIterable;
 
 use crate::base::limits::ZIP_ENTRY_BYTES;
+use crate::base::name_error::shortened;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
 
@@ -52,5 +53,6 @@ pub(super) fn bytes_in_memory(zip: &Zip) -> u64 {
 
 /// The refusal of an archive that cannot be read.
 pub(super) fn damaged(error: impl Display) -> Error {
-    Error::Malformed(format!("malformed archive: {error}"))
+    let reason = error.to_string();
+    Error::Malformed(format!("malformed archive: {}", shortened(&reason)))
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::credential::{Credential, CredentialQuota, CredentialShare};
 use super::quota::Full;
 use crate::access::Account;
+use crate::base::digest::byte_count;
 use crate::base::limits::{
     ANSWER_BYTES_COUNTED_MAX, ANSWER_BYTES_COUNTED_MIN, ANSWERS_BYTES_CREDENTIAL_MAX,
     ANSWERS_BYTES_MAX,
@@ -16,6 +17,10 @@ use crate::http::error::Error;
 pub(in crate::http) struct AnswerMemory {
     quota: CredentialQuota,
 }
+
+/// Memory that was taken for an answer before it is made.
+#[derive(Debug)]
+pub(in crate::http) struct AnswerRoom(CredentialShare);
 
 /// The bytes of an answer, and what they take of the memory.
 struct Counted {
@@ -48,25 +53,89 @@ impl AnswerMemory {
         token: Option<u64>,
         bytes: Bytes,
     ) -> Result<Bytes, Error> {
-        let too_many = "too many bytes of answers at once";
         let counted = self.counted(Credential::new(account, token), bytes);
-        counted.map_err(|full| full.refused(account.name(), too_many, too_many, 1))
+        counted.map_err(|full| refused(account, full))
+    }
+
+    /// The same for an answer that is given in any case, for it may tell of a change that was made: others are refused
+    /// in its place. Nothing bounds these: what may be long takes its [`AnswerRoom`] before the change.
+    pub(in crate::http) fn count_given(
+        &self,
+        account: &Account,
+        token: Option<u64>,
+        bytes: Bytes,
+    ) -> Bytes {
+        self.counted_beyond(Credential::new(account, token), bytes)
+    }
+
+    /// Takes memory for an answer of about so many bytes that is made later; `None` for one that is not counted.
+    ///
+    /// # Errors
+    /// As [`AnswerMemory::count`].
+    ///
+    /// # Limits
+    /// It counts whole, up to [`ANSWERS_BYTES_CREDENTIAL_MAX`]: whoever has none untaken gets any.
+    pub(in crate::http) fn room(
+        &self,
+        account: &Account,
+        token: Option<u64>,
+        bytes: u64,
+    ) -> Result<Option<AnswerRoom>, Error> {
+        let room = self.room_of(Credential::new(account, token), bytes);
+        room.map_err(|full| refused(account, full))
     }
 
     fn counted(&self, credential: Credential, bytes: Bytes) -> Result<Bytes, Full> {
-        let length = bytes.len() as u64;
-        if length < ANSWER_BYTES_COUNTED_MIN {
+        let Some(amount) = counted_amount(&bytes) else {
             return Ok(bytes);
+        };
+        let share = self.quota.take(credential, amount)?;
+        Ok(Counted::holding(share, bytes))
+    }
+
+    fn counted_beyond(&self, credential: Credential, bytes: Bytes) -> Bytes {
+        match counted_amount(&bytes) {
+            Some(amount) => Counted::holding(self.quota.take_beyond(credential, amount), bytes),
+            None => bytes,
         }
-        let share = self
-            .quota
-            .take(credential, length.min(ANSWER_BYTES_COUNTED_MAX))?;
-        Ok(Bytes::from_owner(Counted {
+    }
+
+    fn room_of(&self, credential: Credential, bytes: u64) -> Result<Option<AnswerRoom>, Full> {
+        if bytes < ANSWER_BYTES_COUNTED_MIN {
+            return Ok(None);
+        }
+        let amount = bytes.min(ANSWERS_BYTES_CREDENTIAL_MAX);
+        let share = self.quota.take(credential, amount)?;
+        Ok(Some(AnswerRoom(share)))
+    }
+}
+
+impl AnswerRoom {
+    /// The bytes of the answer, which hold the memory from now on.
+    pub(in crate::http) fn hold(self, bytes: Bytes) -> Bytes {
+        Counted::holding(self.0, bytes)
+    }
+}
+
+impl Counted {
+    fn holding(share: CredentialShare, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Self {
             // What they were written to may be twice as large; the rest of it is given back.
             bytes: Vec::from(bytes).into_boxed_slice(),
             _share: share,
-        }))
+        })
     }
+}
+
+/// As how many bytes an answer counts, if it does.
+fn counted_amount(bytes: &Bytes) -> Option<u64> {
+    let length = byte_count(bytes);
+    (length >= ANSWER_BYTES_COUNTED_MIN).then_some(length.min(ANSWER_BYTES_COUNTED_MAX))
+}
+
+fn refused(account: &Account, full: Full) -> Error {
+    let too_many = "too many bytes of answers at once";
+    full.refused(account.name(), too_many, too_many, 1)
 }
 
 impl AsRef<[u8]> for Counted {
@@ -104,6 +173,26 @@ mod tests {
         assert_eq!(count(ANSWER_BYTES_COUNTED_MIN).unwrap_err(), Full::Holder);
         drop(shared);
         assert!(count(ANSWER_BYTES_COUNTED_MIN).is_ok());
+    }
+
+    #[test]
+    fn room_is_taken_before_an_answer_is_made_and_what_is_given_in_any_case_counts() {
+        let memory = AnswerMemory::new();
+        let text = |bytes: u64| Bytes::from(vec![b'x'; usize::try_from(bytes).unwrap()]);
+        let (ann, least) = (session(1), ANSWER_BYTES_COUNTED_MIN);
+        assert!(memory.room_of(ann, least - 1).unwrap().is_none());
+        let room = memory.room_of(ann, ANSWERS_BYTES_CREDENTIAL_MAX + 1);
+        let room = room.unwrap().unwrap();
+        assert_eq!(memory.room_of(ann, least).unwrap_err(), Full::Holder);
+        let made = room.hold(text(least));
+        assert_eq!(made.len() as u64, least);
+        assert_eq!(memory.room_of(ann, least).unwrap_err(), Full::Holder);
+        let given = memory.counted_beyond(ann, text(least));
+        drop(made);
+        let most = ANSWERS_BYTES_CREDENTIAL_MAX;
+        assert_eq!(memory.room_of(ann, most).unwrap_err(), Full::Holder);
+        drop(given);
+        assert!(memory.room_of(ann, most).is_ok());
     }
 
     #[test]

@@ -99,6 +99,21 @@ impl CredentialQuota {
         })
     }
 
+    /// Takes so much for a credential in any case, as [`Quota::take_beyond`].
+    pub(in crate::http) fn take_beyond(
+        &self,
+        credential: Credential,
+        amount: u64,
+    ) -> CredentialShare {
+        let of_tokens = credential
+            .is_token()
+            .then(|| self.of_tokens.take_beyond(credential.account, amount));
+        CredentialShare {
+            _of_all: self.of_all.take_beyond(credential, amount),
+            _of_tokens: of_tokens,
+        }
+    }
+
     /// True if a credential could take 1 once this other one, which is not itself, has given 1 back.
     pub(in crate::http) fn has_room_after(
         &self,

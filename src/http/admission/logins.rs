@@ -96,8 +96,12 @@ impl Logins {
 
     /// Why and how long this client has to wait before it may try this account, in seconds; `None` if it may.
     /// Where the account has logged in from this client, only the client's own failures with it count, and how
-    /// often it logs in. Where it `has_session` from there, which is asked when nothing else is against it, those of
-    /// other clients do not.
+    /// often it logs in. So it is where it `has_session` from there, which is asked only when the failures of others,
+    /// or with other accounts, are against it: a start forgets who has logged in.
+    ///
+    /// Who shares the client with such accounts can so guess at each of these, and tell them from others by the
+    /// answer, however often it has failed: as often as one client may fail with one account. No more than that is to
+    /// be had by it, before a start or after.
     pub(in crate::http) fn wait_s(
         &self,
         account: &str,
@@ -127,10 +131,8 @@ impl Logins {
         let by_site = site.and_then(|site| self.of_site.wait_s(&site, now_ms));
         let by_client = self.of_client.wait_s(&client, now_ms).max(by_site);
         let by_account = self.of_account.wait_s(&account, now_ms);
-        if by_client.is_none() && by_account.is_some() && has_session() {
-            return None;
-        }
-        by_client.max(by_account)
+        let by_others = by_client.max(by_account);
+        by_others.filter(|_| !has_session())
     }
 
     /// A password was wrong, or there is no such account.
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_guessed_from_many_addresses_opens_where_it_has_a_session() {
+    fn an_account_opens_where_it_has_a_session_whoever_else_fails_until_it_is_guessed_there() {
         let logins = logins(|_| {});
         for from in 100..160 {
             logins.failed("ann", client(from), NOW);
@@ -259,7 +261,12 @@ mod tests {
         for guess in 0..10 {
             logins.failed(&format!("user{guess}"), client(1), NOW);
         }
-        assert_eq!(here(true), Some((GUESSING, 6)));
+        assert_eq!(here(false), Some((GUESSING, 6)));
+        assert_eq!(here(true), None);
+        for _ in 0..5 {
+            logins.failed("ann", client(1), NOW);
+        }
+        assert_eq!(here(true), Some((GUESSING, 12)));
     }
 
     #[test]

@@ -51,6 +51,18 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         Ok(share)
     }
 
+    /// Takes so much for a holder in any case: it is in use already, and what comes next is refused in its place.
+    pub(in crate::http) fn take_beyond(self: &Arc<Self>, holder: H, amount: u64) -> Share<H> {
+        let mut taken = self.taken();
+        taken.all += amount;
+        *taken.each.entry(holder).or_default() += amount;
+        Share {
+            quota: Arc::clone(self),
+            holder,
+            amount,
+        }
+    }
+
     /// True if a holder could take 1 once this other one has given 1 back; of `None` nothing is given back.
     pub(in crate::http) fn has_room_after(&self, other: Option<H>, holder: H) -> bool {
         match self.grown(&self.taken(), holder, 1) {
@@ -181,6 +193,11 @@ mod tests {
         let bob = quota.take("bob", 2).unwrap();
         drop(ann);
         assert!(quota.take("cid", 3).is_ok());
+        let more = quota.take_beyond("bob", 5);
+        assert_eq!(quota.take("bob", 1).unwrap_err(), Full::Holder);
+        assert_eq!(quota.take("cid", 1).unwrap_err(), Full::All);
+        drop(more);
+        assert!(quota.take("bob", 1).is_ok());
         drop(bob);
         let taken = quota.taken();
         assert_eq!((taken.all, taken.each.len()), (0, 0));

@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use crate::access;
 use crate::access::{Refusal, Refused, Visit};
+use crate::base::name_error::shortened;
 use crate::http::admission::logins::LoginPermit;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::blocking::{self, Kind};
@@ -140,7 +141,8 @@ async fn credentials(
     let form = Query::parse(text)?;
     if let Some(key) = form.unknown(&["username", "password"]) {
         return Err(Error::Malformed(format!(
-            "the form has an unknown field \"{key}\""
+            "the form has an unknown field \"{}\"",
+            shortened(key)
         )));
     }
     let field = |key: &str| -> Result<String, Error> {

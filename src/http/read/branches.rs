@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use regex::{Regex, RegexBuilder};
 
+use super::kept;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
@@ -39,20 +40,29 @@ impl Sort {
     }
 }
 
-/// The answer of [`list`] or [`show`] if it is kept for the state that the project's branches are in.
-pub(super) fn rendered(
+/// The answer of [`list`] if it is kept for the state that the project's branches are in.
+pub(super) fn found_list(
     context: &RequestContext,
     project: &Project,
 ) -> Result<Option<Reply>, Error> {
-    let kept = context.service.rendered.get(&key(context, project)?);
-    Ok(kept.map(|body| body.reply(context.headers())))
+    kept::found(context, project, &list_key(context, project)?)
+}
+
+/// The answer of [`show`] if it is kept for that state.
+pub(super) fn found(
+    context: &RequestContext,
+    project: &Project,
+    name: &str,
+) -> Result<Option<Reply>, Error> {
+    kept::found(context, project, &key(context, project, name)?)
 }
 
 /// Lists branches by name or by the time of their commits; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    render(context, project, |coding| {
-        render_list(context, project, coding)
+    let key = list_key(context, project)?;
+    kept::found_or_made(context, project, &key, || {
+        render_list(context, project, key.coding)
     })
 }
 
@@ -62,32 +72,46 @@ pub(super) fn show(
     project: &Project,
     name: &str,
 ) -> Result<Reply, Error> {
+    let key = key(context, project, name)?;
     let name =
         BranchName::parse(name).map_err(|_| Error::malformed("The branch refname is invalid"))?;
-    render(context, project, |coding| {
+    kept::found_or_made(context, project, &key, || {
         let branch = project.branch(&name)?;
         let is_default = project.default_branch_name()?.as_deref() == Some(name.as_str());
         let shown = BranchJson::alone(context, project, &branch, is_default)?;
-        json::shared(context, &shown, &[], Freshness::Moving, coding)
+        json::shared(context, &shown, &[], Freshness::Moving, key.coding)
     })
 }
 
-/// Answers with what is rendered once for the state that the project's branches are in.
-fn render(
-    context: &RequestContext,
-    project: &Project,
-    render: impl FnOnce(Coding) -> Result<Rendered, Error>,
-) -> Result<Reply, Error> {
-    let key = key(context, project)?;
-    let rendered = &context.service.rendered;
-    let body = rendered.get_or_render(&key, || render(key.coding))?;
-    Ok(body.reply(context.headers()))
-}
-
-fn key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
+/// By what a list is kept. One without pages has no links to others: whatever else is in its address, it is the same.
+fn list_key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
+    let query = &context.query;
+    let asked = match Paging::of(query)? {
+        Paging::Whole | Paging::Plain => {
+            let [sort, search, regex] = [
+                query.text("sort")?,
+                query.text("search")?,
+                query.text("regex")?,
+            ];
+            format!(
+                "branches {}\n{sort:?} {search:?} {regex:?}",
+                context.mount_url()
+            )
+        }
+        Paging::Numbered { .. } | Paging::From { .. } => context.url(),
+    };
     Ok(RenderedKey {
         state: ShownState::of_branches(project)?,
-        asked: context.url(),
+        asked,
+        coding: Coding::accepted(context.headers()),
+    })
+}
+
+/// By what one branch is kept: nothing of the query is read for it.
+fn key(context: &RequestContext, project: &Project, name: &str) -> Result<RenderedKey, Error> {
+    Ok(RenderedKey {
+        state: ShownState::of_branches(project)?,
+        asked: format!("branch {}\n{name}", context.mount_url()),
         coding: Coding::accepted(context.headers()),
     })
 }

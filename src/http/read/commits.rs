@@ -4,15 +4,18 @@ use std::iter;
 
 use serde::Serialize;
 
-use super::diffs;
 use super::stats::{LineCounter, StatsJson};
+use super::{diffs, kept};
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{COMMITS_FILES_MAX, COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
+use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::json;
+use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -74,63 +77,125 @@ struct ListedCommitJson {
     stats: Option<StatsJson>,
 }
 
+/// The answer of [`list`] if it is kept for the state that the project's branches are in.
+pub(super) fn found_list(
+    context: &RequestContext,
+    project: &Project,
+) -> Result<Option<Reply>, Error> {
+    // Each page has links, in which all of its address is.
+    let key = key(context, project, context.url())?;
+    kept::found(context, project, &key)
+}
+
 /// Lists the states of a branch as commits, with `all` those of all branches, newest first; with `with_stats` each
 /// tells how many lines it changed. It is always paged: each commit's id is a digest, which may have to be computed
 /// first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    let reference = params::reference(context.query.text("ref_name")?)?;
-    let mut filter = Filter::read(&context.query)?;
-    let with_stats = context.query.flag("with_stats")?;
-    let (page, per_page) = Paging::by_number(&context.query)?;
-    let mut skip = (page - 1).saturating_mul(per_page);
-    let mut part: Vec<Commit> = Vec::new();
-    let mut more = false;
-    let commits: Box<dyn Iterator<Item = repo::Result<Commit>>> = if context.query.flag("all")? {
-        Box::new(project.all_commits(filter.since)?)
-    } else {
-        match project.commits(reference) {
-            Ok(commits) => Box::new(match filter.path.take() {
-                Some(path) => commits.of_path(path),
-                None => commits,
-            }),
-            // A project without a branch has no commits.
-            Err(repo::Error::NotFound {
-                what: Missing::Branch,
-            }) if reference.is_none() => Box::new(iter::empty()),
-            Err(error) => return Err(Error::from(error).revision_as("404 Commit Not Found")),
-        }
-    };
-    for commit in commits {
-        let commit = commit?;
-        if filter.since.is_some_and(|since| commit.at < since) {
-            break;
-        }
-        if !filter.takes(&commit)? {
-            continue;
-        }
-        if skip > 0 {
-            skip -= 1;
-        } else if part.len() as u64 == per_page {
-            more = true;
-            break;
-        } else {
-            part.push(commit);
-        }
+    let key = key(context, project, context.url())?;
+    if context.query.flag("all")? {
+        // It tells of the snapshots of all branches, and a past is that of one: what is pruned would stay in it.
+        let page = Page::of(context, project)?;
+        return json::respond(
+            context,
+            &page.commits,
+            Freshness::Moving,
+            page.headers.lines(),
+        );
     }
-    let mut counter = LineCounter::new();
-    let shown: Vec<_> = shown(context, project, &part)?
-        .into_iter()
-        .zip(&part)
-        .map(|(shown, commit)| {
-            let stats = with_stats.then(|| counter.count(commit)).transpose()?;
-            Ok(ListedCommitJson {
-                commit: shown,
-                stats,
-            })
+    kept::found_or_made(context, project, &key, || {
+        // First: what is removed while it is read ends the answer.
+        let past = project.past(params::reference(context.query.text("ref_name")?)?)?;
+        let page = Page::of(context, project)?;
+        let lines = page.headers.lines();
+        let rendered = json::shared(context, &page.commits, lines, Freshness::Moving, key.coding)?;
+        let rendered = rendered.telling_of(past);
+        Ok(if page.is_whole {
+            rendered
+        } else {
+            rendered.for_once()
         })
-        .collect::<Result<_, Error>>()?;
-    let headers = PageHeaders::numbered_open(context, page, per_page, more);
-    json::respond(context, &shown, Freshness::Moving, headers.lines())
+    })
+}
+
+/// A page of a list.
+struct Page {
+    commits: Vec<ListedCommitJson>,
+    headers: PageHeaders,
+    /// False where the next one may tell more: there was no time to count all lines, or the ids could not be entered in
+    /// the index.
+    is_whole: bool,
+}
+
+impl Page {
+    fn of(context: &RequestContext, project: &Project) -> Result<Self, Error> {
+        let reference = params::reference(context.query.text("ref_name")?)?;
+        let mut filter = Filter::read(&context.query)?;
+        let with_stats = context.query.flag("with_stats")?;
+        let (page, per_page) = Paging::by_number(&context.query)?;
+        let mut skip = (page - 1).saturating_mul(per_page);
+        let mut part: Vec<Commit> = Vec::new();
+        let mut more = false;
+        let commits: Box<dyn Iterator<Item = repo::Result<Commit>>> = if context
+            .query
+            .flag("all")?
+        {
+            Box::new(project.all_commits(filter.since)?)
+        } else {
+            match project.commits(reference) {
+                Ok(commits) => Box::new(match filter.path.take() {
+                    Some(path) => commits.of_path(path),
+                    None => commits,
+                }),
+                // A project without a branch has no commits.
+                Err(repo::Error::NotFound {
+                    what: Missing::Branch,
+                }) if reference.is_none() => Box::new(iter::empty()),
+                Err(error) => return Err(Error::from(error).revision_as("404 Commit Not Found")),
+            }
+        };
+        for commit in commits {
+            let commit = commit?;
+            if filter.since.is_some_and(|since| commit.at < since) {
+                break;
+            }
+            if !filter.takes(&commit)? {
+                continue;
+            }
+            if skip > 0 {
+                skip -= 1;
+            } else if part.len() as u64 == per_page {
+                more = true;
+                break;
+            } else {
+                part.push(commit);
+            }
+        }
+        let are_entered = enter(project, &part)?;
+        let mut counter = LineCounter::new();
+        let commits = part
+            .iter()
+            .map(|commit| {
+                Ok(ListedCommitJson {
+                    commit: CommitJson::new(context, project, commit)?,
+                    stats: with_stats.then(|| counter.count(commit)).transpose()?,
+                })
+            })
+            .collect::<Result<_, Error>>()?;
+        Ok(Self {
+            commits,
+            headers: PageHeaders::numbered_open(context, page, per_page, more),
+            is_whole: are_entered && !counter.is_over(),
+        })
+    }
+}
+
+/// By what an answer is kept: all that it tells is the same until a branch changes, but for what is pruned.
+fn key(context: &RequestContext, project: &Project, asked: String) -> Result<RenderedKey, Error> {
+    Ok(RenderedKey {
+        state: ShownState::of_branches(project)?,
+        asked,
+        coding: Coding::accepted(context.headers()),
+    })
 }
 
 /// Commits with their parents' ids.
@@ -139,12 +204,19 @@ pub(super) fn shown(
     project: &Project,
     commits: &[Commit],
 ) -> Result<Vec<CommitJson>, Error> {
-    let parents = commits.iter().filter_map(|commit| commit.parent.as_ref());
-    project.publish_ids(commits.iter().map(|commit| &commit.revision).chain(parents))?;
+    enter(project, commits)?;
     commits
         .iter()
         .map(|commit| CommitJson::new(context, project, commit))
         .collect()
+}
+
+/// Has commits found by their ids, and by those of their parents, which are told with them; false where the store refuses
+/// to note them.
+fn enter(project: &Project, commits: &[Commit]) -> Result<bool, Error> {
+    let parents = commits.iter().filter_map(|commit| commit.parent.as_ref());
+    let states = commits.iter().map(|commit| &commit.revision).chain(parents);
+    Ok(project.publish_ids(states)?.are_entered())
 }
 
 /// A commit that was asked for alone.
@@ -159,6 +231,15 @@ struct LoneCommitJson {
     last_pipeline: Option<&'static str>,
 }
 
+/// The answer of [`show`] if it is kept for the state that the project's branches are in.
+pub(super) fn found(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<Option<Reply>, Error> {
+    kept::found(context, project, &lone_key(context, project, reference)?)
+}
+
 /// Shows the commit that a commit id, a branch or a snapshot names, with how many lines it changed
 /// unless `stats` says no.
 pub(super) fn show(
@@ -166,7 +247,33 @@ pub(super) fn show(
     project: &Project,
     reference: &str,
 ) -> Result<Reply, Error> {
+    let key = lone_key(context, project, reference)?;
+    kept::found_or_made(context, project, &key, || {
+        render(context, project, reference, key.coding)
+    })
+}
+
+/// By what a commit alone is kept: of its address nothing but these is in it.
+fn lone_key(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+) -> Result<RenderedKey, Error> {
+    let (with_stats, mount) = (wants_stats(context)?, context.mount_url());
+    let asked = format!("commit {with_stats} {mount}\n{reference}");
+    key(context, project, asked)
+}
+
+/// Lines that were not counted in time are kept as uncounted, too: who asks next would be as long about them.
+fn render(
+    context: &RequestContext,
+    project: &Project,
+    reference: &str,
+    coding: Coding,
+) -> Result<Rendered, Error> {
     let with_stats = wants_stats(context)?;
+    // First: what is removed while it is read ends the answer.
+    let past = project.past(params::reference(Some(reference))?)?;
     let commit = named(project, reference)?;
     let shown = LoneCommitJson {
         commit: CommitJson::new(context, project, &commit)?,
@@ -178,7 +285,8 @@ pub(super) fn show(
         last_pipeline: None,
     };
     // The same id can be reached again by another commit, so even a full one is no name of this answer.
-    json::respond(context, &shown, Freshness::Moving, &[])
+    let rendered = json::shared(context, &shown, &[], Freshness::Moving, coding)?;
+    Ok(rendered.telling_of(past))
 }
 
 /// True if the commits that are asked for lie far from the head of their branch, or have to be looked for

@@ -4,7 +4,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::base64_json;
+use super::{base64_json, kept};
 use crate::base::file_path::FilePath;
 use crate::base::id::{GitId, Sha256};
 use crate::http::error::Error;
@@ -139,12 +139,11 @@ pub(super) fn raw_at_once(
     project: &Project,
     path: &str,
 ) -> Result<Option<Reply>, Error> {
-    let key = rendered_key(context, project)?;
+    let key = rendered_key(context, project, path)?;
     if let Some(key) = &key
-        && let Some(kept) = context.service.rendered.get(key)
-        && kept.holds_in(project)?
+        && let Some(reply) = kept::found(context, project, key)?
     {
-        return Ok(Some(kept.reply(context.headers())));
+        return Ok(Some(reply));
     }
     let keeping = Keeping::by(key, context, project)?;
     let Some(opened) = Named::by(context, path)?.open_known(project)? else {
@@ -161,7 +160,7 @@ pub(super) fn raw_at_once(
 
 /// The same, however long it takes.
 pub(super) fn raw(context: &RequestContext, project: &Project, path: &str) -> Result<Reply, Error> {
-    let keeping = Keeping::by(rendered_key(context, project)?, context, project)?;
+    let keeping = Keeping::by(rendered_key(context, project, path)?, context, project)?;
     let opened = Named::by(context, path)?.open(project)?;
     if let Some(reply) = file::unchanged(context, &opened.file, opened.freshness())? {
         return Ok(reply);
@@ -177,14 +176,21 @@ pub(super) fn searches(context: &RequestContext, project: &Project) -> Result<bo
 }
 
 /// What the answer with a whole short file is kept by; `None` for a request that may get another one. What a reference
-/// names beside the heads is the same until a branch changes.
-fn rendered_key(context: &RequestContext, project: &Project) -> Result<Option<RenderedKey>, Error> {
+/// names beside the heads is the same until a branch changes, and there are no links: nothing else of the address
+/// is in the answer.
+fn rendered_key(
+    context: &RequestContext,
+    project: &Project,
+    path: &str,
+) -> Result<Option<RenderedKey>, Error> {
     if !file::is_for_whole(context.headers()) {
         return Ok(None);
     }
+    let reference = context.query.text("ref")?.unwrap_or("HEAD");
     Ok(Some(RenderedKey {
         state: ShownState::of_branches(project)?,
-        asked: context.target(),
+        // Neither holds a line break.
+        asked: format!("raw {reference}\n{path}"),
         coding: Coding::Identity,
     }))
 }

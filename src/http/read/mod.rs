@@ -12,6 +12,7 @@ mod commits;
 mod compare;
 mod diffs;
 mod file;
+mod kept;
 mod projects;
 mod stats;
 mod tags;
@@ -55,7 +56,7 @@ pub(in crate::http) async fn respond(
     if has_form(context, body) {
         // Nothing is read for who shows no token that counts.
         let threads = &context.service.threads;
-        threads.look(|| token::holder(context)).await?;
+        threads.look(|| token::known_holder(context)).await?;
         merge_form(context, body).await?;
     }
     if route.can_wait() && context.query.value("wait")?.is_some() {
@@ -63,32 +64,55 @@ pub(in crate::http) async fn respond(
         return Box::pin(wait(context, &route)).await;
     }
     let context = &*context;
-    let look = || {
-        let opened = Authorized::by(context, &route)?;
+    let (opened, reply) = look(context, &route, |opened| {
         let reply = opened.at_once(context, &route)?;
         Ok((opened, reply))
-    };
-    let (opened, reply) = context.service.threads.look(look).await?;
+    })
+    .await?;
     opened.finish(reply, context, &route).await
+}
+
+/// Authenticates, opens the project where the route names one, and looks something up there.
+async fn look<T>(
+    context: &RequestContext,
+    route: &Route,
+    work: impl Fn(Authorized) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let threads = &context.service.threads;
+    let known = || {
+        let opened = Authorized::known(context, route)?;
+        opened.map(&work).transpose()
+    };
+    if let Some(found) = threads.look(known).await? {
+        return Ok(found);
+    }
+    // A first use binds the token, and that commit waits for the writer: among the changes, which do so too, and not
+    // where all who read have to pass. What is rarer is large, and every request would have room for it.
+    Box::pin(async {
+        let bind = || token::holder(context);
+        let bound = threads.run(Kind::Admin, context.asker(), bind).await?;
+        let opened = || work(Authorized::of(bound, context, route)?);
+        threads.look(opened).await
+    })
+    .await
 }
 
 /// Answers when there is another answer than that the client has it, or when it has waited long enough.
 async fn wait(context: &mut RequestContext, route: &Route) -> Result<Reply, Error> {
     let wait = asked::take(&mut context.query);
     let context = &*context;
-    let threads = &context.service.threads;
-    let may_ask = || Authorized::by(context, route);
+    // Who is refused for its `wait` has bound no token by that.
+    let may_ask = || Authorized::known(context, route);
     hold::hold(context, wait, may_ask, |joins| async move {
-        let look = || {
-            let opened = Authorized::by(context, route)?;
+        let (opened, subscription) = look(context, route, |opened| {
             let subscription = if joins {
                 opened.join(context, route)?
             } else {
                 None
             };
             Ok((opened, subscription))
-        };
-        let (opened, subscription) = threads.look(look).await?;
+        })
+        .await?;
         Ok((opened.respond(context, route).await?, subscription))
     })
     .await
@@ -115,9 +139,16 @@ struct Authorized {
 }
 
 impl Authorized {
-    /// Authenticates, and opens the project where the route names one.
-    fn by(context: &RequestContext, route: &Route) -> Result<Self, Error> {
-        let holder = token::holder(context)?;
+    /// Authenticates, and opens the project where the route names one. `None` at a first use by which the token is to
+    /// be bound.
+    fn known(context: &RequestContext, route: &Route) -> Result<Option<Self>, Error> {
+        let holder = token::known_holder(context)?;
+        let opened = holder.map(|holder| Self::of(holder, context, route));
+        opened.transpose()
+    }
+
+    /// Opens the project for who holds the token, where the route names one.
+    fn of(holder: TokenHolder, context: &RequestContext, route: &Route) -> Result<Self, Error> {
         let named = match route {
             Route::Project { project } | Route::Repository { project, .. } => Some(project),
             _ => None,
@@ -188,17 +219,26 @@ impl Authorized {
         }
     }
 
-    /// The answer if it takes microseconds: a file whose commits are in memory, of which else what is not there is
-    /// read from the disk at once, and what was rendered before.
+    /// The answer if it takes microseconds: what the token alone tells, a file whose commits are in memory, of which
+    /// else what is not there is read from the disk at once, and what was rendered before.
     fn at_once(&self, context: &RequestContext, route: &Route) -> Result<Option<Reply>, Error> {
-        let (Route::Repository { resource, .. }, Some(project)) = (route, &self.project) else {
-            return Ok(None);
+        let (resource, project) = match (route, &self.project) {
+            // Who holds the token is known by now: clients ask this before they begin, and wait for nobody.
+            (Route::User | Route::Token | Route::Version, _) => {
+                return self.show(context, route).map(Some);
+            }
+            (Route::Project { .. }, Some(project)) => return projects::found(context, project),
+            (Route::Repository { resource, .. }, Some(project)) => (resource, project),
+            _ => return Ok(None),
         };
         match resource {
             Resource::Raw(path) => file::raw_at_once(context, project, path),
             Resource::File(path) => file::show_at_once(context, project, path),
-            Resource::Branches | Resource::Branch(_) => branches::rendered(context, project),
+            Resource::Branches => branches::found_list(context, project),
+            Resource::Branch(name) => branches::found(context, project, name),
             Resource::Tree => tree::rendered(context, project),
+            Resource::Commits => commits::found_list(context, project),
+            Resource::Commit(reference) => commits::found(context, project, reference),
             _ => Ok(None),
         }
     }

@@ -4,12 +4,15 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
+use super::kept;
 use crate::access::TokenHolder;
 use crate::base::repo_id::RepoId;
 use crate::http::error::Error;
 use crate::http::list::links::project_url;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
+use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
@@ -142,11 +145,29 @@ fn group_number(path: &str) -> u64 {
     u64::from(u32::from_le_bytes(first) >> 2) + (1 << 30)
 }
 
+/// The answer of [`show`] if it is kept for the state that the project and its branches are in.
+pub(super) fn found(context: &RequestContext, project: &Project) -> Result<Option<Reply>, Error> {
+    let owner = context.gate().owner_name(project)?;
+    kept::found(context, project, &key(context, project, &owner)?)
+}
+
 /// Shows a project.
 pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let owner = context.gate().owner_name(project)?;
-    let shown = ProjectJson::new(context, project, &owner)?;
-    json::respond(context, &shown, Freshness::Moving, &[])
+    let key = key(context, project, &owner)?;
+    kept::found_or_made(context, project, &key, || {
+        let shown = ProjectJson::new(context, project, &owner)?;
+        json::shared(context, &shown, &[], Freshness::Moving, key.coding)
+    })
+}
+
+/// By what a project is kept. The name of its owner is in it, and is no part of its state.
+fn key(context: &RequestContext, project: &Project, owner: &str) -> Result<RenderedKey, Error> {
+    Ok(RenderedKey {
+        state: ShownState::of_branches(project)?,
+        asked: format!("project {}\n{owner}", context.mount_url()),
+        coding: Coding::accepted(context.headers()),
+    })
 }
 
 /// What is told of who sees a project: one that is public is for all who have an account.

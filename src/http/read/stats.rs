@@ -35,11 +35,16 @@ impl LineCounter {
         }
     }
 
+    /// True once its time is over: what comes then, or came last, is not counted whole.
+    pub(super) fn is_over(&self) -> bool {
+        self.time.is_zero()
+    }
+
     /// How many lines a commit changed. The first commit of a branch changed none: what it begins with was made
     /// elsewhere.
     pub(super) fn count(&mut self, commit: &Commit) -> Result<StatsJson, Error> {
         let mut stats = StatsJson::default();
-        let Some(before) = commit.before.as_ref().filter(|_| !self.time.is_zero()) else {
+        let Some(before) = commit.before.as_ref().filter(|_| !self.is_over()) else {
             return Ok(stats);
         };
         let begun = Instant::now();

@@ -13,19 +13,39 @@ use crate::http::request::context::{RequestContext, Who};
 const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 const INSTANCE_ID: HeaderName = HeaderName::from_static("x-instance-id");
 
-/// Who holds the token of this request.
+/// Who holds the token of this request. The first use of one that is bound by it waits for its commit.
 ///
 /// # Errors
 /// No token, two different ones, one that is not in its form, and what the gate refuses.
 pub(super) fn holder(context: &RequestContext) -> Result<TokenHolder, Error> {
-    let headers = context.headers();
-    let token = shown(headers).ok_or_else(Error::no_credential)?;
-    let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
+    let (token, instance_id) = credential(context)?;
     let from = Some(context.client);
     let holder = context.gate().token(&token, instance_id, from);
     let holder = holder.map_err(|refused| count(context, refused))?;
     context.note(Who::Holder(holder.clone()));
     Ok(holder)
+}
+
+/// The same, waiting for no commit: `None` at a first use by which the token is to be bound, which [`holder`] does.
+///
+/// # Errors
+/// As there.
+pub(super) fn known_holder(context: &RequestContext) -> Result<Option<TokenHolder>, Error> {
+    let (token, instance_id) = credential(context)?;
+    let holder = context.gate().known_token(&token, instance_id);
+    let holder = holder.map_err(|refused| count(context, refused))?;
+    if let Some(holder) = &holder {
+        context.note(Who::Holder(holder.clone()));
+    }
+    Ok(holder)
+}
+
+/// The token that a request shows, and the instance that it comes from.
+fn credential(context: &RequestContext) -> Result<(Secret, Option<&[u8]>), Error> {
+    let headers = context.headers();
+    let token = shown(headers).ok_or_else(Error::no_credential)?;
+    let instance_id = headers.get(INSTANCE_ID).map(HeaderValue::as_bytes);
+    Ok((token, instance_id))
 }
 
 /// Counts a token that does not count, and says so to who shows too many. Only who is refused anyway is

@@ -57,6 +57,8 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: ReplyBody,
+    /// True of one that was made as a whole and is not counted yet.
+    is_uncounted: bool,
 }
 
 /// How long a client may use an answer again.
@@ -101,6 +103,7 @@ impl Reply {
             status,
             headers,
             body: ReplyBody::Whole(bytes),
+            is_uncounted: false,
         }
     }
 
@@ -123,10 +126,24 @@ impl Reply {
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
 
-    /// An answer with this value as JSON.
+    /// An answer with this value as JSON, which [`Reply::counted`] counts.
     pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Self {
         let bytes = serde_json::to_vec(value).expect("answers have text keys and finite numbers");
-        Self::bytes(status, "application/json", bytes.into())
+        Self {
+            is_uncounted: true,
+            ..Self::bytes(status, "application/json", bytes.into())
+        }
+    }
+
+    /// The answer, with its bytes as `count` gives them where they were not counted yet.
+    pub(super) fn counted(mut self, count: impl FnOnce(Bytes) -> Bytes) -> Self {
+        if self.is_uncounted
+            && let ReplyBody::Whole(bytes) = &mut self.body
+        {
+            *bytes = bytes.take().map(count);
+        }
+        self.is_uncounted = false;
+        self
     }
 
     /// An answer with a body that is read while it is sent. [`Reply::begun`] tells its type.

@@ -18,6 +18,8 @@ pub(in crate::http) struct Rendered {
     unchanged: HeaderMap,
     /// What it tells of beside the state that it shows.
     past: Option<Past>,
+    /// True if the next one may tell more.
+    is_for_once: bool,
 }
 
 impl Rendered {
@@ -29,6 +31,15 @@ impl Rendered {
             headers: side_by_side(whole.headers()),
             unchanged: side_by_side(unchanged.headers()),
             past: None,
+            is_for_once: false,
+        }
+    }
+
+    /// The same as an answer that is made anew for who asks next.
+    pub(in crate::http) fn for_once(self) -> Self {
+        Self {
+            is_for_once: true,
+            ..self
         }
     }
 
@@ -43,6 +54,7 @@ impl Rendered {
     /// True as long as all that it tells beside the state that it shows is as it was in this project.
     pub(in crate::http) fn holds_in(&self, project: &Project) -> Result<bool, Error> {
         match &self.past {
+            _ if self.is_for_once => Ok(false),
             Some(past) => Ok(project.is_still(past)?),
             None => Ok(true),
         }

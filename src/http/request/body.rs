@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, EXPECT};
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING,
+};
 use hyper::http::request::Parts;
 use tokio::time::{Instant, timeout};
 
@@ -260,12 +262,18 @@ pub(in crate::http) fn check_encoding(head: &Parts) -> Result<(), Error> {
 }
 
 /// Wants the bytes of a file, all and as they are: a part of one (RFC 9110 section 14.5), or a form around it,
-/// would be saved in its place.
+/// would be saved in its place, and an empty file where the body was forgotten.
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::MediaType`].
 pub(in crate::http) fn check_file(head: &Parts) -> Result<(), Error> {
     check_encoding(head)?;
+    if !head.headers.contains_key(CONTENT_LENGTH) && !head.headers.contains_key(TRANSFER_ENCODING) {
+        return Err(Error::malformed(
+            "the body is missing: send the bytes of the file, as \"curl -T FILE\" does; an empty file has \
+             \"Content-Length: 0\"",
+        ));
+    }
     if head.headers.contains_key(CONTENT_RANGE) {
         return Err(Error::malformed(
             "Content-Range is not supported: a file is saved whole",

@@ -15,6 +15,7 @@ use super::query::Query;
 use crate::access::{self, Account, Caller, Gate, Refusal, Refused, TokenHolder};
 use crate::base::limits::SHORT_LIST_BYTES_MAX;
 use crate::base::secret::Secret;
+use crate::http::admission::answers::AnswerRoom;
 use crate::http::admission::credential::Credential;
 use crate::http::admission::fair_semaphore::{Asker, FairPermit};
 use crate::http::admission::network::ClientNetwork;
@@ -174,6 +175,32 @@ impl RequestContext {
         answers.count(who.account(), who.token(), bytes)
     }
 
+    /// The same for an answer that is given in any case, for it may tell of a change that was made: what comes next is
+    /// refused in its place.
+    pub(in crate::http) fn count_given(&self, bytes: Bytes) -> Bytes {
+        let Some(who) = self.who.get() else {
+            return bytes;
+        };
+        let answers = &self.service.answers;
+        answers.count_given(who.account(), who.token(), bytes)
+    }
+
+    /// Takes memory for an answer of about so many bytes before the change that it is to tell of; `None` for one that
+    /// is not counted.
+    ///
+    /// # Errors
+    /// As [`RequestContext::count`].
+    pub(in crate::http) fn room_to_answer(
+        &self,
+        bytes: usize,
+    ) -> Result<Option<AnswerRoom>, Error> {
+        let Some(who) = self.who.get() else {
+            return Ok(None);
+        };
+        let answers = &self.service.answers;
+        answers.room(who.account(), who.token(), bytes as u64)
+    }
+
     /// Has it told in the audit log that this request is refused.
     pub(in crate::http) fn note_refusal(&self, what: Refused, refusal: &Refusal) {
         let request = format_args!("{} {}", self.head.method, self.head.uri.path());
@@ -205,16 +232,7 @@ impl RequestContext {
     /// The address that was asked for, with all parameters, those of a form too, in a form for
     /// comparison: two requests with the same get the same links.
     pub(in crate::http) fn url(&self) -> String {
-        self.target_at(self.base_url())
-    }
-
-    /// The same without the address of the service: two requests with the same target get the same
-    /// where an answer holds no links.
-    pub(in crate::http) fn target(&self) -> String {
-        self.target_at(String::new())
-    }
-
-    fn target_at(&self, mut url: String) -> String {
+        let mut url = self.base_url();
         url.push_str(self.head.uri.path());
         for (key, value) in self.query.pairs() {
             let _infallible = write!(url, "\n{} {} {key}{value}", key.len(), value.len());

@@ -9,16 +9,41 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::Expiry;
 use crate::base::clock::Timestamp;
+use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
+use crate::base::name_error::shortened;
 use crate::http::error::Error;
 
 /// How serde begins what it says of a value of another type.
 const WRONG_TYPE: &str = "invalid type: ";
 
+/// Longest text, as it is written and with its quotes, but for the contents of files: as much as a head has room for,
+/// where some of what a body says may stand, too.
+const TEXT_BYTES_MAX: usize = REQUEST_HEAD_BYTES_MAX;
+
 /// Reads a body as one JSON object.
 ///
 /// # Errors
 /// Whatever is wrong with it, in words that name the field.
+///
+/// # Limits
+/// Texts of [`TEXT_BYTES_MAX`].
 pub(in crate::http) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    read_with(body, None)
+}
+
+/// The same, with texts of any length in the fields of this name.
+///
+/// # Errors
+/// As [`read`].
+pub(in crate::http) fn read_with_long<T: DeserializeOwned>(
+    body: &[u8],
+    long: &str,
+) -> Result<T, Error> {
+    read_with(body, Some(long))
+}
+
+fn read_with<T: DeserializeOwned>(body: &[u8], long: Option<&str>) -> Result<T, Error> {
+    check_texts(body, long)?;
     let mut from = serde_json::Deserializer::from_slice(body);
     let wrong = match serde_path_to_error::deserialize(&mut from) {
         Ok(Object(value)) => match from.end() {
@@ -30,12 +55,64 @@ pub(in crate::http) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error
     Err(Error::Malformed(format!("malformed JSON body: {wrong}")))
 }
 
+/// Refuses texts that are too long, but for those of the fields of one name. serde repeats what it refuses, key or
+/// value, and has several copies of it at once: of a body as long as a batch may be they would be too large.
+fn check_texts(body: &[u8], long: Option<&str>) -> Result<(), Error> {
+    if body.len() <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    // What is malformed may have texts where none belong. serde refuses it there, and comes no further.
+    let (mut before, mut at) = (&body[..0], 0);
+    while let Some(gap) = body[at..].iter().position(|byte| *byte == b'"') {
+        let begin = at + gap;
+        let rest = &body[begin..];
+        let may_be_long = || {
+            let is_value = body[at..begin].trim_ascii() == b":";
+            is_value && long.is_some_and(|long| is_text(before, long))
+        };
+        let length = match text_length(&rest[..rest.len().min(TEXT_BYTES_MAX)]) {
+            Some(length) => length,
+            None if rest.len() <= TEXT_BYTES_MAX || may_be_long() => {
+                text_length(rest).unwrap_or(rest.len())
+            }
+            None => {
+                return Err(Error::Malformed(format!(
+                    "malformed JSON body: a text of more than {TEXT_BYTES_MAX} bytes begins at byte {}",
+                    begin + 1
+                )));
+            }
+        };
+        before = &rest[..length];
+        at = begin + length;
+    }
+    Ok(())
+}
+
+/// How many bytes a text takes that begins here, with its quotes; `None` if it does not end here.
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+    let mut end = 1;
+    loop {
+        end += bytes.get(end..)?.iter().position(is_special)? + 1;
+        if bytes[end - 1] == b'"' {
+            return Some(end);
+        }
+        // What is escaped ends nothing.
+        end += 1;
+    }
+}
+
+/// True if this is how a text is written, of which letters may be escaped.
+fn is_text(written: &[u8], text: &str) -> bool {
+    serde_json::from_slice::<String>(written).is_ok_and(|written| written == text)
+}
+
 /// What is wrong, and with which field, in the words of JSON, not of serde.
 fn told(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let (field, said) = (error.path().to_string(), error.inner().to_string());
     let said = match said.strip_prefix(WRONG_TYPE) {
         Some(types) => format!("{WRONG_TYPE}{}", in_json_words(&without_value(types))),
-        None => said,
+        None => with_short_value(&said).unwrap_or(said),
     };
     // What is no JSON has no fields, and that a field is unknown names it.
     if field == "." || !error.inner().is_data() || said.starts_with("unknown field ") {
@@ -53,6 +130,15 @@ fn without_value(types: &str) -> String {
         Some(format!("{kind}{}", &types[expected..]))
     };
     cut().unwrap_or_else(|| types.to_owned())
+}
+
+/// The same with no more of a name or a value than a refusal shows; `None` where none is repeated.
+fn with_short_value(said: &str) -> Option<String> {
+    let begin = said.find(['`', '"'])? + 1;
+    // Its last quote is right before.
+    let end = said.rfind(", expected ")?.checked_sub(1)?;
+    let value = shortened(said.get(begin..end)?);
+    Some(format!("{}{value}{}", &said[..begin], &said[end..]))
 }
 
 fn in_json_words(types: &str) -> String {
@@ -246,6 +332,61 @@ mod tests {
             let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
             assert_eq!(refused, format!("malformed JSON body: {wrong}"), "{json}");
         }
+    }
+
+    #[test]
+    fn a_refusal_shows_the_beginning_of_what_is_long() {
+        let (long, shown) = ("x".repeat(300), format!("{}…", "x".repeat(200)));
+        for (json, begin, end) in [
+            (
+                format!("{{\"{long}\":1}}"),
+                format!("unknown field `{shown}`, expected "),
+                " at line 1 column 303",
+            ),
+            (
+                format!("{{\"name\":\"a\",\"expires_at\":\"{long}\"}}"),
+                format!("expires_at: invalid value: string \"{shown}\", expected null or a date: "),
+                " at line 1 column 327",
+            ),
+        ] {
+            let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
+            let said = refused.strip_prefix("malformed JSON body: ").unwrap();
+            assert!(said.starts_with(&begin) && said.ends_with(end), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_short_unless_its_field_may_have_a_long_one() {
+        let long = "\\\"".repeat(TEXT_BYTES_MAX / 2);
+        let whole = "\"".repeat(TEXT_BYTES_MAX / 2);
+        for key in ["name", "n\\u0061me"] {
+            let behind = "\", \"flag\":true}";
+            let json = format!("{{ \"rows\": [] , \"{key}\" : \"{long}{behind}");
+            let sample: Sample = read_with_long(json.as_bytes(), "name").unwrap();
+            assert_eq!(sample.name, whole, "{key}");
+            let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
+            let begin = json.len() - long.len() - behind.len();
+            assert_eq!(
+                refused,
+                format!(
+                    "malformed JSON body: a text of more than 65536 bytes begins at byte {begin}"
+                )
+            );
+        }
+        for json in [
+            format!("{{\"{long}\":1}}"),
+            format!("{{\"name\":[\"{long}\"]}}"),
+            format!("{{\"name\":\"a\",\"expires_at\":\"{long}\"}}"),
+            format!("{{\"name\":\"a\",\"{long}"),
+        ] {
+            let refused = read_with_long::<Sample>(json.as_bytes(), "name").unwrap_err();
+            let refused = refused.to_string();
+            assert!(refused.contains("a text of more than"), "{refused:.200}");
+        }
+        // Of one that never ends serde says so.
+        let json = format!("{}{{\"name\":\"a", " ".repeat(TEXT_BYTES_MAX));
+        let refused = read::<Sample>(json.as_bytes()).unwrap_err().to_string();
+        assert!(refused.contains("EOF"), "{refused}");
     }
 
     #[test]

@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::path::decode;
+use crate::base::name_error::shortened;
 use crate::http::error::Error;
 
 /// Decoded pairs in the order they came. A value is looked at only when a route asks for its key.
 #[derive(Clone, Debug, Default)]
 pub(in crate::http) struct Query {
     pairs: Vec<(String, String)>,
+    /// True where a yes or no that is empty was not given.
+    takes_empty_flags: bool,
 }
 
 impl Query {
@@ -20,12 +23,15 @@ impl Query {
     pub(in crate::http) fn parse(text: &str) -> Result<Self, Error> {
         Ok(Self {
             pairs: pairs(text)?,
+            takes_empty_flags: false,
         })
     }
 
-    /// The same query with only the last value of each key: what the Read API reads, as GitLab does.
-    /// Links to further pages repeat each key once, however often a client adds its own.
+    /// The same query as the Read API reads it, as GitLab does: with only the last value of each key, and an empty
+    /// yes or no as one that was not given. Links to further pages repeat each key once, however often a client adds
+    /// its own.
     pub(in crate::http) fn last_values(mut self) -> Self {
+        self.takes_empty_flags = true;
         if self.pairs.len() < 2 {
             return self;
         }
@@ -75,12 +81,13 @@ impl Query {
             .filter(|value| !value.is_empty())
     }
 
-    /// A yes or no; no when it is absent (contract section 1).
+    /// A yes or no; no when it is absent (contract section 1), and of [`Query::last_values`] when it is empty, too.
     ///
     /// # Errors
     /// The value is none of the spellings, or the key was given twice.
     pub(in crate::http) fn flag(&self, key: &str) -> Result<bool, Error> {
-        let Some(value) = self.value(key)? else {
+        let is_given = |value: &&str| !(self.takes_empty_flags && value.is_empty());
+        let Some(value) = self.value(key)?.filter(is_given) else {
             return Ok(false);
         };
         match value {
@@ -109,7 +116,8 @@ impl Query {
     pub(in crate::http) fn only(&self, known: &[&str]) -> Result<(), Error> {
         match self.unknown(known) {
             Some(key) => Err(Error::Malformed(format!(
-                "unknown query parameter \"{key}\""
+                "unknown query parameter \"{}\"",
+                shortened(key)
             ))),
             None => Ok(()),
         }
@@ -188,6 +196,12 @@ mod tests {
         assert!(query.text("ref").is_err());
         assert!(query.only(&["ref"]).is_err());
         assert!(query.only(&["ref", "x"]).is_ok());
+        let long = Query::parse(&"%01".repeat(10_000)).unwrap();
+        let refused = long.only(&[]).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("unknown query parameter \"{}…\"", "\u{1}".repeat(200))
+        );
     }
 
     #[test]
@@ -218,6 +232,19 @@ mod tests {
             assert!(flag(wrong).is_err(), "{wrong:?} was accepted");
         }
         assert!(!Query::default().flag("r").unwrap());
+    }
+
+    #[test]
+    fn for_readers_an_empty_boolean_was_not_given() {
+        for text in ["r=", "r", "r=1&r=", "x=1&r="] {
+            let query = Query::parse(text).unwrap().last_values();
+            assert!(!query.flag("r").unwrap(), "{text}");
+        }
+        let mut query = Query::parse("r=").unwrap().last_values();
+        query.merge_form("r=1&s=").unwrap();
+        assert!(!query.flag("r").unwrap() && !query.flag("s").unwrap());
+        let query = Query::parse("r=null").unwrap().last_values();
+        assert!(query.flag("r").is_err());
     }
 
     #[test]

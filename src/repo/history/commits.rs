@@ -16,7 +16,7 @@ use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::lookup;
 use crate::object::record::ParentRecord;
-use crate::repo::{Branch, BranchDigest, Error, Missing, Operation, Project, Result, Revision};
+use crate::repo::{Branch, Error, Missing, Operation, Project, Published, Result, Revision};
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
 const READ_AT_ONCE_MAX: usize = 256;
@@ -285,14 +285,13 @@ impl Project {
     pub fn publish_ids<'a>(
         &self,
         states: impl IntoIterator<Item = &'a Revision>,
-    ) -> Result<Vec<BranchDigest>> {
+    ) -> Result<Published> {
         let states: Vec<_> = states
             .into_iter()
             .map(|state| (state.branch_number(), state.manifest()))
             .collect();
         let digests = &self.projects.shared.digests;
-        let published = digests.publish_ids(self.number(), &states, || true)?;
-        Ok(published.digests)
+        digests.publish_ids(self.number(), &states, || true)
     }
 }
 

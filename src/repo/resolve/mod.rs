@@ -6,6 +6,7 @@ mod find_blob;
 mod search;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Branch, Error, Missing, Project, Result, Revision, optional};
 use crate::base::branch_name::BranchName;
@@ -15,7 +16,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::node::Totals;
 use crate::object::record::CommitRecord;
-use crate::store::Scan;
+use crate::store::{Record, Scan};
 
 pub(super) use absent_ids::AbsentIds;
 pub(super) use entered::EnteredSnapshots;
@@ -26,7 +27,7 @@ const CANDIDATES_MAX: usize = 1000;
 /// What a reference comes to before any history is looked at.
 enum Named {
     State(Revision),
-    /// No branch, and no commit id in the index begins with this text.
+    /// No branch, and no commit id in the index, or on its way into it, begins with this text.
     Unknown(String),
 }
 
@@ -81,7 +82,7 @@ impl Project {
         }
     }
 
-    /// The same in microseconds: `None` for what [`Project::resolve`] would search for.
+    /// The same in microseconds, whatever writes or waits to: `None` for what [`Project::resolve`] would search for.
     ///
     /// # Errors
     /// As [`Project::resolve`].
@@ -177,14 +178,11 @@ impl Project {
         optional(self.branch(&name))
     }
 
-    /// The one state in the index whose commit id begins with this text.
+    /// The one state in the index, or on its way into it, whose commit id begins with this text.
     fn by_commit(&self, text: String) -> Result<Named> {
         if !is_commit_abbreviation(&text) {
             return Err(Error::missing(Missing::Revision));
         }
-        // Entries on their way first: of an id that several branches have, all who ask get the same.
-        let entries = key::commits(self.number());
-        self.projects.background().flush(&entries);
         let found = self.indexed(&text)?;
         if !found.is_empty() {
             return self.only(found).map(Named::State);
@@ -218,28 +216,41 @@ impl Project {
         self.state_of(branch, manifest)
     }
 
-    /// The states whose commit ids begin with this text, among those in the index. Of an id that several branches
-    /// have it is that of the oldest: a branch that is made from another has its id, too, and what led to it is in
-    /// the history of the other.
+    /// The states whose commit ids begin with this text, among those in the index and on their way into it. Of an id
+    /// that several branches have it is that of the oldest: a branch that is made from another has its id, too, and
+    /// what led to it is in the history of the other.
+    ///
+    /// It does not wait until they are in the index: who reads waits for nobody who writes. All who ask in this
+    /// process get the same nevertheless, whenever that is.
     fn indexed(&self, text: &str) -> Result<BTreeMap<String, (u64, ManifestId)>> {
         let all = key::commits(self.number());
         let prefix = format!("{all}{text}");
+        // First: what is committed between the two is in the index.
+        let on_their_way = self.projects.background().on_their_way(&prefix);
+        let on_their_way = on_their_way.into_iter().filter_map(|entry| {
+            // It has no version before it is committed.
+            let record = Record::new(entry.key, 0, entry.value?);
+            Some(Arc::new(record))
+        });
         let scan = Scan {
             limit: CANDIDATES_MAX,
             ..Scan::prefix(&prefix)
         };
-        let mut found = BTreeMap::new();
-        for record in self.projects.store().scan(scan)? {
+        let in_index = self.projects.store().scan(scan)?;
+        let mut found: BTreeMap<String, (u64, ManifestId)> = BTreeMap::new();
+        // One that is on its way comes before the one that it will replace.
+        for record in on_their_way.chain(in_index) {
             let Some((id, branch)) = record.key[all.len()..].split_once('/') else {
                 continue;
             };
             let branch = u64::from_str_radix(branch, 16).unwrap_or_default();
+            if found.get(id).is_some_and(|(oldest, _)| *oldest <= branch) {
+                continue;
+            }
             // What was deleted with its branch is no longer a state of the project.
             if self.branch_by_number(branch)?.is_some() {
                 let commit = record.decode::<CommitRecord>()?.value;
-                found
-                    .entry(id.to_owned())
-                    .or_insert((branch, commit.manifest));
+                found.insert(id.to_owned(), (branch, commit.manifest));
             }
         }
         Ok(found)

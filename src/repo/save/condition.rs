@@ -4,8 +4,9 @@ use crate::base::file_path::FilePath;
 use crate::object::node::FileEntry;
 use crate::repo::{Error, Result};
 
-/// What must hold of a file or a branch for a change to be made (`If-Match`, `If-None-Match`). The
-/// entity tag of a file is its blob's id, that of a branch is the commit id of its head.
+/// What must hold of a file, a branch or the rules of a project for a change to be made (`If-Match`,
+/// `If-None-Match`). The entity tag of a file is its blob's id, that of a branch is the commit id of its
+/// head, that of rules is what [`crate::repo::Rule::tag_of`] gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! The rules that a project has for its contents, set.
+//! The rules that a project has for its contents, set, and the tag that names them.
 
 use super::ProjectWriter;
 use crate::base::file_path::FilePath;
@@ -9,7 +9,7 @@ use crate::object::key;
 use crate::object::record::{ProjectRecord, RuleRecord};
 use crate::repo::validation::effort::Effort;
 use crate::repo::validation::rules::Rules;
-use crate::repo::{Branch, Error, Result, Rule, audit};
+use crate::repo::{Branch, Condition, Error, Result, Rule, audit};
 use crate::store::Expect;
 
 impl ProjectWriter {
@@ -21,6 +21,15 @@ impl ProjectWriter {
     /// schema of a rule, or one that cannot be read, or that it takes too long to read them all;
     /// [`crate::repo::Missing::Project`], also when it has another identifier or owner than when it was opened.
     pub fn set_rules(&self, rules: &[Rule]) -> Result<()> {
+        self.set_rules_if(rules, &Condition::None)
+    }
+
+    /// As [`ProjectWriter::set_rules`], while the condition holds of the rules that the project has. Their tag
+    /// is that of [`Rule::tag_of`]. It is judged together with the change: nobody sets others between.
+    ///
+    /// # Errors
+    /// As there; [`Error::Precondition`] with the tag of the rules that it has.
+    pub fn set_rules_if(&self, rules: &[Rule], condition: &Condition) -> Result<()> {
         let read = Rules::read(rules)?;
         let effort = Effort::of_schemas(self.projects.clock());
         let store = self.projects.store().as_ref();
@@ -43,6 +52,7 @@ impl ProjectWriter {
             }
             // Last: to read the schemas may take long.
             let kept = self.require_as_opened(batch)?;
+            require(condition, &kept.value.rules)?;
             let record = ProjectRecord {
                 rules: rules.iter().map(RuleRecord::from).collect(),
                 ..ProjectRecord::clone(&kept.value)
@@ -87,4 +97,31 @@ impl ProjectWriter {
             ))
         })
     }
+}
+
+impl Rule {
+    /// The entity tag of a project's rules, without its quotes: equal rules in the same order have the same,
+    /// also none.
+    pub fn tag_of(rules: &[Self]) -> String {
+        let text = serde_json::to_vec(rules).expect("rules are made of texts");
+        blake3::hash(&text).to_string()
+    }
+}
+
+/// Refuses to replace rules of which a condition does not hold. They are always there: a project without
+/// rules has an empty list of them.
+fn require(condition: &Condition, kept: &[RuleRecord]) -> Result<()> {
+    if *condition == Condition::None {
+        return Ok(());
+    }
+    let rules: Vec<_> = kept.iter().map(Rule::from).collect();
+    let tag = Rule::tag_of(&rules);
+    if condition.holds(Some(tag.as_str())) {
+        return Ok(());
+    }
+    Err(Error::Precondition {
+        reason: "the rules are not in the state that the request demands".to_owned(),
+        tag: Some(tag),
+        file: None,
+    })
 }

@@ -21,11 +21,17 @@ impl Branch {
         }
     }
 
-    /// The refusal of a condition that does not hold of the branch.
+    /// The refusal of a condition that does not hold of the branch. It says who last changed what the branch
+    /// holds, and when.
     pub(in crate::repo) fn unmet(&self) -> Result<Error> {
         let state = "the branch is not in the state that the request demands";
+        let (by, at) = match &self.record.last {
+            // Who saved after it what was there already has changed nothing.
+            Some(last) => (last.by.as_str(), last.at),
+            None => (self.updated_by(), self.updated_at()),
+        };
         Ok(Error::Precondition {
-            reason: changed(state, self.updated_by(), self.updated_at()),
+            reason: changed(state, by, at),
             tag: Some(self.head().digest()?.commit_id().to_owned()),
             file: None,
         })

@@ -150,6 +150,13 @@ fn h23_lengths() {
         let answers = statuses(&daemon, &save(&project, lines, "abc"));
         assert_eq!(answers, ["400"], "{lines:?}");
     }
+    // Forgotten, and of before HTTP/1.1 cut off by the end of the connection.
+    let forgotten = save(&project, "", "");
+    assert_eq!(statuses(&daemon, &forgotten), ["400"]);
+    let mut old = daemon.connect();
+    let cut_off = save(&project, "", "abc").replace("HTTP/1.1", "HTTP/1.0");
+    old.send(cut_off.as_bytes());
+    old.answer().assert_refused(400);
     assert_nothing_stored(&project);
     let twice = "Content-Length: 3\r\nContent-Length: 3\r\n";
     assert_eq!(statuses(&daemon, &save(&project, twice, "abc")), ["201"]);

@@ -20,6 +20,7 @@ use crate::access::Caller;
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::limits::{BATCH_ACTIONS_MAX, BATCH_FOLDERS_MAX};
+use crate::base::name_error::shortened;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::{by_rules, passes_over_rules, writer};
 use crate::http::admin::payload::Packed;
@@ -31,6 +32,9 @@ use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
 use crate::http::route::admin::BranchAt;
 use crate::repo::{BatchAction, Condition, Message, NewFile};
+
+/// About so many bytes are told of a file beside its path.
+const TAG_BYTES: usize = 80;
 
 /// A batch as JSON.
 #[derive(Debug, Deserialize)]
@@ -105,11 +109,11 @@ enum Encoding {
 
 /// A batch that was saved.
 #[derive(Debug, Serialize)]
-struct BatchJson {
+struct BatchJson<'a> {
     snapshot: SnapshotVersion,
     actions: usize,
     /// The tags of the files that were saved or moved, by their paths.
-    etags: BTreeMap<String, ETag>,
+    etags: BTreeMap<&'a str, ETag>,
     #[serde(flatten)]
     state: StateJson,
 }
@@ -129,7 +133,7 @@ pub(super) fn json(
     context: &RequestContext,
     caller: &Caller,
     at: &BranchAt,
-    body: &[u8],
+    body: Bytes,
 ) -> Result<Reply, Error> {
     for key in ["path", "message"] {
         if context.query.text(key)?.is_some() {
@@ -138,14 +142,16 @@ pub(super) fn json(
             )));
         }
     }
-    let Batch { message, actions } = json_body::read(body)?;
+    let Batch { message, actions } = json_body::read_with_long(&body, "content")?;
+    // What it says has been copied.
+    drop(body);
     let message = params::message(message.as_deref())?;
     check_count(actions.len(), &context.settings().limits)?;
     let actions: Vec<_> = actions
         .into_iter()
         .enumerate()
         .map(|(index, Object(action))| {
-            let path = action.file_path.clone();
+            let path = shortened(&action.file_path).into_owned();
             action
                 .read(context)
                 .map_err(|error| in_action(index, &path, error))
@@ -196,14 +202,17 @@ fn save(
         .filter_map(BatchAction::puts)
         .cloned()
         .collect();
+    // Before the change: who is refused after it would make it again.
+    let told = put.iter().map(|path| path.as_str().len() + TAG_BYTES);
+    let room = context.room_to_answer(told.sum())?;
     let saved = by_rules(context, caller, project)?
         .saying(message)
         .batch(&branch, actions, &condition)?;
     let mut etags = BTreeMap::new();
-    for path in put {
+    for path in &put {
         // A later action may have removed it; below a folder that moved there are many.
-        if let Ok(file) = saved.revision.file(&path) {
-            etags.insert(path.to_string(), ETag::of_blob(file.blob()));
+        if let Ok(file) = saved.revision.file(path) {
+            etags.insert(path.as_str(), ETag::of_blob(file.blob()));
         }
     }
     let digest = if condition == Condition::None {
@@ -217,7 +226,10 @@ fn save(
         etags,
         state: StateJson::new(digest.as_ref(), saved.unchanged),
     };
-    let reply = Reply::json(StatusCode::OK, &shown);
+    let mut reply = Reply::json(StatusCode::OK, &shown);
+    if let Some(room) = room {
+        reply = reply.counted(|bytes| room.hold(bytes));
+    }
     Ok(match digest {
         Some(digest) => reply.with(ETAG, ETag::of_commit(digest.commit_id()).header()),
         None => reply,

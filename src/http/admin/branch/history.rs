@@ -133,8 +133,8 @@ fn computed(
 ) -> Result<Vec<SnapshotJson>, Error> {
     let states = changes.iter().map(|change| &change.snapshot.revision);
     let digests: Vec<_> = if digests {
-        let digests = branch.project().publish_ids(states)?;
-        digests.into_iter().map(Some).collect()
+        let published = branch.project().publish_ids(states)?;
+        published.digests.into_iter().map(Some).collect()
     } else {
         states
             .map(Revision::kept_digest)

@@ -62,7 +62,7 @@ pub(super) fn act(
             files::save(context, caller, at, path, file)
         }
         (Route::DeleteFile { path }, _) => files::delete(context, caller, at, path),
-        (Route::Batch, Payload::Json(json)) => batch::json(context, caller, at, &json),
+        (Route::Batch, Payload::Json(json)) => batch::json(context, caller, at, json),
         (Route::Batch, Payload::Packed(mut body)) => batch::files(context, caller, at, &mut body),
         (Route::History, _) => history::list(context, caller, at),
         (Route::Diff, _) => diff::show(context, caller, at),

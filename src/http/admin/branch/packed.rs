@@ -7,6 +7,7 @@ use tar::EntryType;
 
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
+use crate::base::name_error::shortened;
 use crate::http::admin::payload::Packed;
 use crate::http::admin::unzip::{Zip, damaged};
 use crate::http::error::Error;
@@ -45,7 +46,8 @@ pub(super) fn files(
         Packed::Zip(archive) => zip(archive, &mut files)?,
         Packed::Form(fields) => {
             for (name, bytes) in fields {
-                files.add(name, None, &mut &bytes[..])?;
+                let path = files.path(name)?;
+                files.add(path, None, bytes.clone())?;
             }
         }
     }
@@ -73,43 +75,37 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Reads a file. `./` in front of a name is how tar writes a folder's own content.
-    fn add(
-        &mut self,
-        name: &str,
-        executable: Option<bool>,
-        from: &mut impl Read,
-    ) -> Result<u64, Error> {
+    /// Where the next file is to be. `./` in front of a name is how tar writes a folder's own content.
+    fn path(&self, name: &str) -> Result<FilePath, Error> {
         check_count(self.found.len() + 1, self.limits)?;
-        let refused = |error| Error::Malformed(format!("\"{name}\": {error}"));
+        let refused = |error| Error::Malformed(format!("\"{}\": {error}", shortened(name)));
         let path = FilePath::parse(name.trim_start_matches("./")).map_err(refused)?;
-        let path = match self.under {
-            Some(folder) => folder.join(&path).map_err(refused)?,
-            None => path,
-        };
-        let most = self.limits.batch_bytes_max;
-        let mut bytes = Vec::new();
-        let left = most - self.bytes;
-        from.take(left + 1)
-            .read_to_end(&mut bytes)
-            .map_err(damaged)?;
-        let size = byte_count(&bytes);
-        if size > left {
-            return Err(Error::TooLarge { limit_bytes: most });
+        match self.under {
+            Some(folder) => folder.join(&path).map_err(refused),
+            None => Ok(path),
         }
-        self.bytes += size;
+    }
+
+    /// Takes a file.
+    fn add(&mut self, path: FilePath, executable: Option<bool>, bytes: Bytes) -> Result<(), Error> {
+        self.bytes += byte_count(&bytes);
+        let limit_bytes = self.limits.batch_bytes_max;
+        if self.bytes > limit_bytes {
+            return Err(Error::TooLarge { limit_bytes });
+        }
         self.found.push(PackedFile {
             path,
             executable,
-            bytes: bytes.into(),
+            bytes,
         });
-        Ok(size)
+        Ok(())
     }
 }
 
 fn no_file(name: &str) -> Error {
     Error::Malformed(format!(
-        "archive entry \"{name}\": only files and folders can be stored"
+        "archive entry \"{}\": only files and folders can be stored",
+        shortened(name)
     ))
 }
 
@@ -118,24 +114,25 @@ fn utf_8(name: &[u8]) -> Result<&str, Error> {
         .map_err(|_| Error::malformed("malformed archive: a name is not UTF-8"))
 }
 
+/// Why an archive is not whole.
+const CUT_SHORT: &str = "it is cut short";
+
 /// What stands behind a body. A whole archive says itself where it ends, so that nothing is read from here.
 struct CutShort;
 
 impl Read for CutShort {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Err(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            "it is cut short",
-        ))
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, CUT_SHORT))
     }
 }
 
-fn tar(archive: &[u8], files: &mut Files<'_>) -> Result<(), Error> {
+/// The files lie in the archive as they are, so that none is copied.
+fn tar(archive: &Bytes, files: &mut Files<'_>) -> Result<(), Error> {
     // The library does not miss the zeros at the end: to it an archive that is cut between two files is whole.
-    let mut archive = tar::Archive::new(archive.chain(CutShort));
-    for entry in archive.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
-        let name = entry.path_bytes().into_owned();
+    let mut reader = tar::Archive::new(Read::chain(&archive[..], CutShort));
+    for entry in reader.entries().map_err(damaged)? {
+        let entry = entry.map_err(damaged)?;
+        let name = entry.path_bytes();
         let name = utf_8(&name)?;
         match entry.header().entry_type() {
             EntryType::Directory | EntryType::XGlobalHeader => continue,
@@ -143,9 +140,19 @@ fn tar(archive: &[u8], files: &mut Files<'_>) -> Result<(), Error> {
             _ => return Err(no_file(name)),
         }
         let mode = entry.header().mode().map_err(damaged)?;
-        files.add(name, Some(mode & 0o111 != 0), &mut entry)?;
+        let path = files.path(name)?;
+        let bytes = part(archive, entry.raw_file_position(), entry.size());
+        let bytes = bytes.ok_or_else(|| damaged(CUT_SHORT))?;
+        files.add(path, Some(mode & 0o111 != 0), bytes)?;
     }
     Ok(())
+}
+
+/// So many bytes from there on, if they are all there.
+fn part(of: &Bytes, from: u64, size: u64) -> Option<Bytes> {
+    let from = usize::try_from(from).ok()?;
+    let end = from.checked_add(usize::try_from(size).ok()?)?;
+    (end <= of.len()).then(|| of.slice(from..end))
 }
 
 /// A name counts as UTF-8 whether its flag says so or not: many programs forget it. Others write the
@@ -164,11 +171,18 @@ fn zip(archive: &mut Zip, files: &mut Files<'_>) -> Result<(), Error> {
         // Who packs on Windows says none.
         let mode = entry.external_attributes() >> 16;
         let executable = (mode != 0).then_some(mode & 0o111 != 0);
+        let path = files.path(name)?;
         // What it says that it unpacks to was counted, and no more is taken.
         let size = entry.size();
-        if files.add(name, executable, &mut (&mut entry).take(size + 1))? != size {
+        let mut bytes = Vec::with_capacity(usize::try_from(size).map_err(damaged)?);
+        (&mut entry)
+            .take(size + 1)
+            .read_to_end(&mut bytes)
+            .map_err(damaged)?;
+        if byte_count(&bytes) != size {
             return Err(Error::malformed("malformed archive: a size is wrong"));
         }
+        files.add(path, executable, bytes.into())?;
     }
     Ok(())
 }
@@ -216,6 +230,20 @@ mod tests {
                 ("x/bin/run".to_owned(), Some(true), Bytes::from("#!")),
             ]
         );
+    }
+
+    #[test]
+    fn files_of_an_archive_lie_in_it_and_are_not_copied() {
+        let archive = archive(&[
+            ("a", EntryType::Regular, 0o644, "one"),
+            ("b", EntryType::Regular, 0o644, "two"),
+        ]);
+        let archive = Bytes::from(archive);
+        let place = archive.as_ptr_range();
+        let mut body = Packed::Tar(archive.clone());
+        for file in files(&mut body, None, &Limits::default()).unwrap() {
+            assert!(place.contains(&file.bytes.as_ptr()), "{}", file.path);
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! `…/validation`: the rules that a project has for its contents.
 
 use hyper::StatusCode;
+use hyper::header::ETAG;
 use serde::{Deserialize, Serialize};
 
+use crate::access;
 use crate::access::Caller;
 use crate::http::admin::open::open;
 use crate::http::error::Error;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::{Freshness, Reply};
+use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
 use crate::http::request::{conditions, json_body, params};
@@ -32,8 +35,17 @@ pub(super) fn show(
     project: &str,
 ) -> Result<Reply, Error> {
     let rules = open(context, caller, project)?.rules();
-    let shown = RulesJson { rules: &rules };
-    json::respond(context, &shown, Freshness::Moving, &[])
+    let tag = tag_of(&rules);
+    let reply = if tag.is_known_to(context.headers()) {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        let shown = serde_json::to_vec(&RulesJson { rules: &rules });
+        let shown = shown.expect("answers have text keys and finite numbers");
+        // Never compressed: one strong tag cannot be of two codings, and a change is judged by this one.
+        let shown = context.count(shown.into())?;
+        Reply::bytes(StatusCode::OK, "application/json", shown)
+    };
+    Ok(reply.validated(&tag, Freshness::Moving))
 }
 
 /// `PUT /projects/<project>/validation`
@@ -43,10 +55,26 @@ pub(super) fn set(
     project: &str,
     body: &[u8],
 ) -> Result<Reply, Error> {
-    conditions::check_untagged(context.headers())?;
+    let condition = conditions::condition(context.headers())?;
     let id = params::repo_id(project)?;
     let NewRules { rules } = json_body::read(body)?;
     let rules: Vec<_> = rules.into_iter().map(|Object(rule)| rule).collect();
-    context.gate().set_rules(caller, &id, &rules)?;
-    Ok(Reply::json(StatusCode::OK, &RulesJson { rules: &rules }))
+    // Before the change: who is refused after it would make it again.
+    let room = context.room_to_answer(body.len())?;
+    let set = context.gate().set_rules(caller, &id, &rules, &condition);
+    set.map_err(|refused| match refused {
+        // As the repository's own, so that a 412 has the tag of the rules that are there.
+        access::Error::Repo(refused) => Error::from(refused),
+        refused => Error::from(refused),
+    })?;
+    let mut reply = Reply::json(StatusCode::OK, &RulesJson { rules: &rules });
+    if let Some(room) = room {
+        reply = reply.counted(|bytes| room.hold(bytes));
+    }
+    Ok(reply.with(ETAG, tag_of(&rules).header()))
+}
+
+/// The tag of rules, which like that of a branch names what they say and not how they are sent.
+fn tag_of(rules: &[Rule]) -> ETag {
+    ETag::of_commit(&Rule::tag_of(rules))
 }
