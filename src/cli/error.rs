@@ -19,6 +19,15 @@ pub enum Error {
     /// What was asked for cannot be done.
     #[error("{0}")]
     Failed(String),
+    /// It came after a change that was made.
+    #[error("{source}; {made}")]
+    AfterChange {
+        /// What came.
+        #[source]
+        source: Box<Error>,
+        /// That the change was made, and how it is undone.
+        made: String,
+    },
     /// A result could not be written.
     #[error("writing the result: {0}")]
     Output(#[from] io::Error),
@@ -80,6 +89,7 @@ impl Error {
     /// The failure or refusal of the store that it is, if it is one.
     pub(super) fn of_store(&self) -> Option<&StoreError> {
         match self {
+            Self::AfterChange { source, .. } => source.of_store(),
             Self::Store(error)
             | Self::Backup(BackupError::Store(error))
             | Self::Access(access::Error::Store(error)) => Some(error),
@@ -92,6 +102,7 @@ impl Error {
     /// 2 for what the user wrote wrongly, 128 and its number after a signal, 1 for everything else.
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
+            Self::AfterChange { source, .. } => source.exit_code(),
             Self::Usage(_) => ExitCode::from(2),
             Self::Interrupted(code) | Self::NothingSaved(code) | Self::Paused(code) => {
                 ExitCode::from(*code)

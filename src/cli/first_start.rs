@@ -346,17 +346,8 @@ mod tests {
     fn a_first_password_that_stays_is_told_and_fails_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let said_of = |path: PathBuf| {
-            let mut err = Vec::new();
-            let streams = &mut Streams {
-                input: &mut std::io::empty(),
-                out: &mut std::io::sink(),
-                err: &mut err,
-                input_is_terminal: false,
-                out_is_terminal: false,
-                out_is_closed: false,
-                input_is_closed: false,
-                err_is_terminal: false,
-            };
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let streams = &mut Streams::unseen(&mut out, &mut err);
             let first = FirstPassword(Some(FirstPasswordFile(path)));
             first.remove(streams).unwrap();
             String::from_utf8(err).unwrap()

@@ -99,6 +99,12 @@ impl Streams<'_> {
         Ok(())
     }
 
+    /// As [`Streams::tell`], of a change that was made, which the error says where the line cannot be written.
+    fn tell_change(&mut self, line: impl Display) -> Result<()> {
+        let told = self.tell(line);
+        output::of_change(told, self.out, None)
+    }
+
     /// Refuses to make what is printed once, where nobody would see it.
     fn require_out(&self, what: &str) -> Result<()> {
         if self.out_is_closed {

@@ -6,12 +6,9 @@ use crate::access::check_token_name;
 use crate::base::account_name::AccountName;
 use crate::base::branch_name::BranchName;
 use crate::base::file_path::FilePath;
-use crate::base::name_error::NameError;
+use crate::base::name_error::{NameError, check_new, shortened};
 use crate::base::repo_id::RepoId;
 use crate::repo::Message;
-
-/// Most characters of a name that a refusal shows.
-const SHOWN_CHARS_MAX: usize = 200;
 
 /// Reads the identifier of a project.
 ///
@@ -24,6 +21,11 @@ pub(super) fn repo_id(text: &str) -> Result<RepoId> {
 /// Reads the name of a branch.
 pub(super) fn branch(text: &str) -> Result<BranchName> {
     read(text, BranchName::parse)
+}
+
+/// Refuses the name of what is yet to be made where nobody could see all of it. What has such a name already keeps it.
+pub(super) fn to_be_made(what: &'static str, name: &str) -> Result<()> {
+    read(name, |name| check_new(what, name))
 }
 
 /// Reads the path of a file.
@@ -75,12 +77,7 @@ pub(super) fn message(given: Option<&str>) -> Result<Option<Message>> {
 
 fn read<T>(text: &str, parse: impl Fn(&str) -> std::result::Result<T, NameError>) -> Result<T> {
     parse(text).map_err(|NameError { what, reason }| {
-        let mut shown = text.to_owned();
-        if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS_MAX) {
-            shown.truncate(end);
-            shown.push('…');
-        }
-        let shown = quoted(&shown);
+        let shown = quoted(&shortened(text));
         Error::Usage(format!("malformed {what} {shown}: {reason}"))
     })
 }

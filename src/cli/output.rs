@@ -1,6 +1,6 @@
 //! Lists: aligned columns for people, JSON for programs. And the results of changes that were made.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -9,7 +9,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat, makedev};
 use serde::Serialize;
 
 use super::{Error, Result};
-use crate::base::name_error::is_deceptive;
+use crate::base::name_error::{is_deceptive, is_hidden};
+use crate::repo::Revision;
 
 /// Most names that a message lists.
 const NAMED_MAX: usize = 20;
@@ -74,12 +75,12 @@ pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> Result
     Ok(())
 }
 
-/// Ends the result of a change that was made: what came of writing it, and what waits in `out`. `undo` says which command
-/// undoes the change.
+/// Ends the result of a change that was made: what came of reading and writing it, and what waits in `out`. `undo` says
+/// which command undoes the change.
 ///
 /// # Errors
-/// What `written` failed with. Where the result could not be written, the error says that the change was made: who does
-/// not know that would make it again, or look for what it removed. To a reader that left nothing is said.
+/// What `written` failed with, as [`Error::AfterChange`]: who does not know that the change was made would make it again, or
+/// look for what it removed. To a reader that left nothing is said.
 pub(super) fn of_change(
     written: std::result::Result<(), impl Into<Error>>,
     out: &mut dyn Write,
@@ -88,14 +89,31 @@ pub(super) fn of_change(
     let written = written.map_err(Into::<Error>::into);
     let written = written.and_then(|()| Ok(out.flush()?));
     written.map_err(|error| {
-        let is_unwritten =
-            matches!(&error, Error::Output(source) if source.kind() != ErrorKind::BrokenPipe);
-        if !is_unwritten {
+        let has_left =
+            matches!(&error, Error::Output(source) if source.kind() == ErrorKind::BrokenPipe);
+        if has_left {
             return error;
         }
         let undo = undo.map_or_else(String::new, |undo| format!("; {undo}"));
-        Error::Failed(format!("{error}; the change was made{undo}"))
+        Error::AfterChange {
+            source: Box::new(error),
+            made: format!("the change was made{undo}"),
+        }
     })
+}
+
+/// What was read to tell of a change that was made; `None` where it cannot be read any more, which the log says. An error
+/// would be taken for one of the change.
+pub(super) fn known<T, E: Display>(read: std::result::Result<T, E>) -> Option<T> {
+    read.inspect_err(
+        |error| tracing::warn!(%error, "not all can be told of a change that was made"),
+    )
+    .ok()
+}
+
+/// The short id of the state that a change has left a branch in, as [`known`] has it.
+pub(super) fn known_short_id(state: &Revision) -> Option<String> {
+    known(state.digest()).map(|digest| digest.short_id().to_owned())
 }
 
 /// Lines with columns of equal width. The last column is not padded.
@@ -145,9 +163,9 @@ pub(super) fn visible(text: &str) -> String {
     escaped(text, is_deceptive)
 }
 
-/// A text between quotes that cannot deceive; of an empty one there is nothing between them.
+/// A text between quotes that cannot deceive, and of which all is seen; of an empty one there is nothing between them.
 pub(super) fn quoted(text: &str) -> String {
-    format!("\"{}\"", escaped(text, is_deceptive))
+    format!("\"{}\"", escaped(text, |c| is_deceptive(c) || is_hidden(c)))
 }
 
 /// The first of some names, as [`visible`] has them.
@@ -199,6 +217,7 @@ fn escaped(text: &str, deceives: impl Fn(char) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::StoreError;
 
     #[test]
     fn a_word_for_a_shell_is_quoted_where_it_must_be() {
@@ -215,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_change_that_cannot_be_told_is_told_that_it_was_made() {
+    fn what_fails_after_a_change_is_told_with_the_change() {
         let full = || std::io::Error::from(ErrorKind::StorageFull);
         let told = |written: Result<()>, undo| {
             let ended = of_change(written, &mut std::io::sink(), undo);
@@ -233,11 +252,26 @@ mod tests {
             (
                 Err(Error::Failed("of another kind".to_owned())),
                 Some("it is undone so"),
-                Err("of another kind".to_owned()),
+                Err("of another kind; the change was made; it is undone so".to_owned()),
             ),
         ] {
             assert_eq!(told(written, undo), said);
         }
+        // Where the store lies is said in front of it, as of an error before the change.
+        let away = of_change(
+            Err(StoreError::Unavailable),
+            &mut std::io::sink(),
+            Some("it is undone so"),
+        );
+        let away = away.unwrap_err();
+        assert!(
+            matches!(away.of_store(), Some(StoreError::Unavailable)),
+            "{away:?}"
+        );
+        assert_eq!(
+            away.to_string(),
+            "the database does not answer; the change was made; it is undone so"
+        );
         // What ends a command whose reader left stays what it was.
         let left = std::io::Error::from(ErrorKind::BrokenPipe);
         let ended = of_change(Err(left), &mut std::io::sink(), None);

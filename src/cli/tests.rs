@@ -10,6 +10,7 @@ mod user;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +22,23 @@ use super::first_start::server_key;
 use super::open_store::OpenStore;
 use super::{Streams, run_on};
 use crate::store::engine::{Engine, Purpose, StoreAddress};
+
+impl<'a> Streams<'a> {
+    /// Streams that are open, with nothing on the input, and that no person sees.
+    pub(super) fn unseen(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
+        Self {
+            // It has no size: nothing is leaked.
+            input: Box::leak(Box::new(std::io::empty())),
+            out,
+            err,
+            input_is_terminal: false,
+            out_is_terminal: false,
+            out_is_closed: false,
+            input_is_closed: false,
+            err_is_terminal: false,
+        }
+    }
+}
 
 /// A folder with a store that has no account yet, and room beside it.
 pub(super) struct Desk {
@@ -66,17 +84,13 @@ impl Desk {
         ran.out
     }
 
-    fn run_at(&self, out_is_terminal: bool, input: &str, words: &[&str]) -> Ran {
+    /// Runs a command with this on its standard input; a person sees its results or not.
+    pub(super) fn run_at(&self, out_is_terminal: bool, input: &str, words: &[&str]) -> Ran {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let streams = Streams {
             input: &mut input.as_bytes(),
-            out: &mut out,
-            err: &mut err,
-            input_is_terminal: false,
             out_is_terminal,
-            out_is_closed: false,
-            input_is_closed: false,
-            err_is_terminal: false,
+            ..Streams::unseen(&mut out, &mut err)
         };
         let code = run_on(self.line(words), streams);
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -285,7 +299,7 @@ fn a_folder_goes_in_and_comes_out_the_same() {
 /// A reader that has left.
 struct Closed;
 
-impl std::io::Write for Closed {
+impl Write for Closed {
     fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
         Err(std::io::ErrorKind::BrokenPipe.into())
     }
@@ -308,17 +322,8 @@ fn a_secret_that_nobody_could_read_is_not_left_behind() {
              \"siteconf user passwd bob\"",
         ),
     ] {
-        let mut err = Vec::new();
-        let streams = Streams {
-            input: &mut std::io::empty(),
-            out: &mut Closed,
-            err: &mut err,
-            input_is_terminal: false,
-            out_is_terminal: false,
-            out_is_closed: false,
-            input_is_closed: false,
-            err_is_terminal: false,
-        };
+        let (mut out, mut err) = (Closed, Vec::new());
+        let streams = Streams::unseen(&mut out, &mut err);
         let code = run_on(desk.line(words), streams);
         let err = String::from_utf8(err).unwrap();
         assert_eq!(
@@ -380,17 +385,8 @@ fn a_reader_that_left_is_no_failure() {
         &["project", "list"][..],
         &["debug", "digest", "acme/shop.erp:main"],
     ] {
-        let mut err = Vec::new();
-        let streams = Streams {
-            input: &mut std::io::empty(),
-            out: &mut Closed,
-            err: &mut err,
-            input_is_terminal: false,
-            out_is_terminal: false,
-            out_is_closed: false,
-            input_is_closed: false,
-            err_is_terminal: false,
-        };
+        let (mut out, mut err) = (Closed, Vec::new());
+        let streams = Streams::unseen(&mut out, &mut err);
         let code = run_on(desk.line(words), streams);
         assert_eq!((code, err), (ExitCode::SUCCESS, Vec::new()), "{words:?}");
     }

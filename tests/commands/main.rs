@@ -2,6 +2,8 @@
 //! they behave on a terminal.
 
 #[cfg(test)]
+mod after_change;
+#[cfg(test)]
 mod asking;
 #[cfg(test)]
 mod backups;

@@ -58,11 +58,10 @@ fn create(
         )),
         other => other.into(),
     })?;
-    let told = streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{repo_id}:{name} is made, with {} files",
         made.totals().files
-    ));
-    output::of_change(told, streams.out, None)
+    ))
 }
 
 fn delete(
@@ -75,12 +74,13 @@ fn delete(
     let writer = opened.writer(&names::repo_id(repo_id)?, &name)?;
     let number = writer.number();
     writer.delete_branch(&name, &Condition::None)?;
-    // The newest of the name is the one that was there just now.
-    let of_name = opened.projects.deleted(|deleted| {
+    // The newest of the name is the one that was there just now. Where it cannot be read any more, its name restores it,
+    // too, or says which ids it may have.
+    let of_name = output::known(opened.projects.deleted(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)
             && deleted.branch_name() == Some(&name)
-    })?;
-    let id = of_name.first();
+    }));
+    let id = of_name.as_deref().and_then(<[_]>::first);
     let id = id.map_or_else(|| branch.to_owned(), |deleted| deleted.id().to_string());
     let undo = format!("\"siteconf branch restore {repo_id} {id}\" brings it back");
     let told = writeln!(streams.out, "{repo_id}:{branch} is deleted; {undo}");

@@ -35,7 +35,8 @@ struct Restored {
     /// The snapshot taken just before; `None` where nothing had to be changed.
     before: Option<SnapshotVersion>,
     state: Revision,
-    changes: Vec<FileDifference>,
+    /// `None` where they cannot be read any more.
+    changes: Option<Vec<FileDifference>>,
 }
 
 /// The same as JSON.
@@ -43,8 +44,8 @@ struct Restored {
 struct RestoredJson<'a> {
     restored: SnapshotVersion,
     snapshot: Option<SnapshotVersion>,
-    short_id: String,
-    changes: Vec<Row<'a>>,
+    short_id: Option<String>,
+    changes: Option<Vec<Row<'a>>>,
 }
 
 /// `rollback`. A branch that is in the wanted state already is left as it is.
@@ -73,7 +74,7 @@ pub(in crate::cli) fn run(
         Restored {
             before: None,
             state: branch.head(),
-            changes,
+            changes: Some(changes),
         }
     } else {
         restore(&target, &branch, &writer, opened)?
@@ -99,7 +100,7 @@ fn preview(
     Ok(())
 }
 
-/// Rolls back, and finds what was changed by that: another may have saved since it was looked at.
+/// Rolls back, and finds what was changed by that.
 fn restore(
     target: &Target,
     branch: &Branch,
@@ -109,17 +110,29 @@ fn restore(
     let paths = target.path.as_slice();
     let done = writer.rollback(&target.branch, target.to, paths, &Condition::None);
     let done = done.map_err(|error| target.refusal(error, branch))?;
+    let changes = changes(target, done.snapshot, &done.revision, opened);
+    Ok(Restored {
+        before: Some(done.snapshot),
+        state: done.revision,
+        changes: output::known(changes),
+    })
+}
+
+/// What differs between a snapshot and the state that it was taken for: another may have saved since the rollback was
+/// looked at.
+fn changes(
+    target: &Target,
+    before: SnapshotVersion,
+    state: &Revision,
+    opened: &OpenStore,
+) -> Result<Vec<FileDifference>> {
     let branch = opened.branch(&target.repo_id, &target.branch)?;
-    let mut changes = repo::diff(&branch.snapshot(done.snapshot)?, &done.revision)?;
+    let mut changes = repo::diff(&branch.snapshot(before)?, state)?;
     changes.retain(|change| {
         let path = target.path.as_ref();
         path.is_none_or(|path| path.is_or_holds(&change.path))
     });
-    Ok(Restored {
-        before: Some(done.snapshot),
-        state: done.revision,
-        changes,
-    })
+    Ok(changes)
 }
 
 /// Says what was changed.
@@ -141,18 +154,20 @@ fn write(
     out: &mut dyn Write,
 ) -> Result<()> {
     let to = target.to;
+    let changes = restored.changes.as_deref();
     if json {
         let shown = RestoredJson {
             restored: to,
             snapshot: restored.before,
-            short_id: restored.state.digest()?.short_id().to_owned(),
-            changes: restored.changes.iter().map(Row::from).collect(),
+            short_id: output::known_short_id(&restored.state),
+            changes: changes.map(|changes| changes.iter().map(Row::from).collect()),
         };
         return output::write_json(out, &shown);
     }
     match undo {
         Some(undo) => {
-            let counted = counted(&restored.changes);
+            let unknown = || "which files that has changed cannot be read now".to_owned();
+            let counted = changes.map_or_else(unknown, counted);
             writeln!(out, "{target} is as in {to} again: {counted}; {undo}")?;
         }
         None => writeln!(out, "{target} is as in {to} already; nothing was changed")?,
@@ -225,4 +240,47 @@ fn counted(changes: &[FileDifference]) -> String {
         count(ChangeKind::Modified),
         count(ChangeKind::Deleted)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cli::tests::Desk;
+    use crate::store::engine::{Engine, Purpose, StoreAddress};
+
+    #[test]
+    fn a_rollback_whose_changes_cannot_be_read_is_told_without_them() {
+        let desk = Desk::with_project();
+        let data = StoreAddress::Folder(desk.path("data"));
+        let opened = OpenStore::of(Engine::open(&data, None, Purpose::Read).unwrap());
+        let target = Target {
+            repo_id: RepoId::parse("acme/shop.erp").unwrap(),
+            branch: BranchName::parse("main").unwrap(),
+            path: None,
+            to: SnapshotVersion::new(1),
+        };
+        let head = opened.branch(&target.repo_id, &target.branch);
+        let restored = Restored {
+            before: Some(SnapshotVersion::new(2)),
+            state: head.unwrap().head(),
+            changes: None,
+        };
+        let shown = |json| {
+            let mut out = Vec::new();
+            write(&target, &restored, Some("undo it so"), json, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            shown(false),
+            "acme/shop.erp:main is as in v0001 again: which files that has changed cannot be read now; undo it \
+             so\n"
+        );
+        let shown: Value = serde_json::from_str(&shown(true)).unwrap();
+        assert_eq!(
+            [&shown["snapshot"], &shown["changes"]],
+            [&json!("v0002"), &Value::Null]
+        );
+    }
 }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::cli::tests::{Desk, lay};
-use crate::cli::{Streams, run_on};
 
 /// A branch of four states: empty, two files, one of them changed, the other deleted and a third there.
 fn with_history() -> Desk {
@@ -22,21 +21,9 @@ fn with_history() -> Desk {
 
 /// What a command says to a person: its results, and the rest.
 fn before_a_person(desk: &Desk, words: &[&str]) -> (String, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let streams = Streams {
-        input: &mut std::io::empty(),
-        out: &mut out,
-        err: &mut err,
-        input_is_terminal: false,
-        out_is_terminal: true,
-        out_is_closed: false,
-        input_is_closed: false,
-        err_is_terminal: false,
-    };
-    let code = run_on(desk.line(words), streams);
-    let [out, err] = [out, err].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert_eq!(code, ExitCode::SUCCESS, "{words:?}: {err}");
-    (out, err)
+    let ran = desk.run_at(true, "", words);
+    assert_eq!(ran.code, ExitCode::SUCCESS, "{words:?}: {ran:?}");
+    (ran.out, ran.err)
 }
 
 fn history(desk: &Desk, flags: &[&str]) -> Value {

@@ -28,7 +28,8 @@ struct Saved {
     blob: BlobId,
     /// The snapshot taken just before.
     snapshot: SnapshotVersion,
-    short_id: String,
+    /// Null where it cannot be read any more.
+    short_id: Option<String>,
 }
 
 /// `put`. A body that cannot be read to its end, or is too large, saves nothing.
@@ -82,7 +83,7 @@ pub(in crate::cli) fn save(
             git,
             blob,
             snapshot,
-            short_id: revision.digest()?.short_id().to_owned(),
+            short_id: output::known_short_id(&revision),
         };
         output::write_json(streams.out, &saved)
     } else {

@@ -39,6 +39,15 @@ pub(in crate::cli) fn delete(
             let message = message.or_else(|| Message::parse(&format!("delete {path}/")).ok());
             writer.saying(message).delete_folder(&branch, &path)
         }
+        // Who ends a path with a slash means a folder: a file that lies there instead is not to be lost.
+        None if wish.path.ends_with('/') => {
+            return Err(match repo::optional(head.file(&path))? {
+                Some(_) => Error::Failed(format!(
+                    "\"{path}\" is a file, not a folder; without the slash at its end it is deleted"
+                )),
+                None => nothing_at(&path, repo_id.as_str(), branch.as_str()),
+            });
+        }
         None => writer.saying(message).delete(&branch, &path, condition),
     };
     let applied = applied.map_err(|error| match error {

@@ -20,13 +20,8 @@ fn run(
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let streams = Streams {
         input: &mut &*input,
-        out: &mut out,
-        err: &mut err,
-        input_is_terminal: false,
         out_is_terminal: is_terminal,
-        out_is_closed: false,
-        input_is_closed: false,
-        err_is_terminal: false,
+        ..Streams::unseen(&mut out, &mut err)
     };
     let code = run_on(desk.line(words), streams);
     (code, out, String::from_utf8(err).unwrap())
@@ -63,14 +58,8 @@ fn nothing_is_saved_of_what_was_closed() {
     for file in [&[][..], &["-"]] {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let streams = Streams {
-            input: &mut &b""[..],
-            out: &mut out,
-            err: &mut err,
-            input_is_terminal: false,
-            out_is_terminal: false,
-            out_is_closed: false,
             input_is_closed: true,
-            err_is_terminal: false,
+            ..Streams::unseen(&mut out, &mut err)
         };
         let words = [&["put"], &ON_MAIN[..], &["a"], file].concat();
         assert_eq!(run_on(desk.line(&words), streams), ExitCode::from(2));
@@ -333,6 +322,16 @@ fn a_file_and_a_folder_are_deleted() {
             )
         );
     }
+    for words in [&["a.xml/"][..], &["a.xml/", "-r"]] {
+        assert_eq!(
+            desk.refused(1, &rm(words)),
+            "siteconf: \"a.xml\" is a file, not a folder; without the slash at its end it is deleted\n"
+        );
+    }
+    assert!(
+        desk.refused(1, &rm(&["f.xml/"]))
+            .starts_with("siteconf: there is no \"f.xml\" in main of acme/shop.erp; ")
+    );
     assert!(
         desk.refused(1, &rm(&["a.xml", "--expect", "v0001"]))
             .contains("is not as --expect demands, and nothing was changed: it has 4 bytes, blob ")

@@ -6,14 +6,18 @@ mod skips;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use super::names;
 use super::open_store::OpenStore;
+use super::output;
 use super::output::counted;
 use super::project::owner::require_enabled;
 use super::running::progress::Progress;
 use super::running::stop::Stop;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
+use crate::access::Account;
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
@@ -50,8 +54,13 @@ pub(super) fn import(
     }
     let target = Target::find(&repo_id, wish.owner.as_deref(), opened)?;
     let head = target.branch(&branch)?;
-    if let Some(head) = &head {
-        options.check(head)?;
+    // Before the folder is read, and a project made that would stay without a branch.
+    if matches!(target, Target::Absent { .. }) {
+        names::to_be_made("project", repo_id.as_str())?;
+    }
+    match &head {
+        Some(head) => options.check(head)?,
+        None => names::to_be_made("branch name", branch.as_str())?,
     }
     let import = Importing {
         wish,
@@ -85,25 +94,17 @@ pub(super) fn import(
         }
     } else {
         let read = import.read(opened, found, &mut skips, streams)?;
-        // Only now: an import that was refused or interrupted leaves no project and no branch behind.
-        let date = import.options.date;
-        let date = date.unwrap_or_else(|| opened.projects.clock().now());
-        if head.is_none() && !wish.no_validate {
-            target.check_first(&read, &actor)?;
-        }
-        let writer = target.make(&repo_id, &branch, date, actor, opened)?;
-        let writer = writer.passing_over_rules(wish.no_validate);
-        let done = writer.lay(&branch, &read)?;
-        (report.files, report.bytes) = (done.files, done.bytes);
-        report.changes = done.changes.into();
-        report.snapshot = done.snapshot;
-        report.short_id = Some(done.revision.digest()?.short_id().to_owned());
+        let place = (&repo_id, &branch);
+        import.save(&read, target, place, actor, opened, &mut report)?;
     }
     report.skipped = (&skips).into();
-    if let Some(summary) = skips.summary() {
-        writeln!(streams.err, "skipped: {summary}")?;
-    }
-    report.show(wish.json, wish.owner.as_deref(), streams)?;
+    let skipped = skips.summary();
+    report.show(
+        wish.json,
+        wish.owner.as_deref(),
+        skipped.as_deref(),
+        streams,
+    )?;
     Ok(Outcome::Fine)
 }
 
@@ -184,6 +185,40 @@ impl Importing<'_> {
             }
             _ => Err(self.stop.nothing_saved()),
         }
+    }
+
+    /// Lays what was read over the branch, which is made where it is absent, as is its project. Only now: an import that
+    /// was refused or interrupted leaves neither behind.
+    fn save(
+        &self,
+        read: &ReadFolder,
+        target: Target,
+        (repo_id, branch): (&RepoId, &BranchName),
+        actor: Actor,
+        opened: &OpenStore,
+        report: &mut Report,
+    ) -> Result<()> {
+        let date = self.options.date;
+        let date = date.unwrap_or_else(|| opened.projects.clock().now());
+        let (project, is_made) = target.project(repo_id, date, &actor, opened)?;
+        report.project_made = is_made;
+        let writer = ProjectWriter::new(project, actor).passing_over_rules(self.wish.no_validate);
+        if report.branch_made {
+            // A project that was made just now has no rules.
+            if !is_made && !self.wish.no_validate {
+                writer.check_first_import(read)?;
+            }
+            let made = make_branch(&writer, branch, date);
+            report.branch_made = made.map_err(|error| behind_making(error, is_made, false))?;
+        }
+        let done = writer.lay(branch, read);
+        let done =
+            done.map_err(|error| behind_making(error.into(), is_made, report.branch_made))?;
+        (report.files, report.bytes) = (done.files, done.bytes);
+        report.changes = done.changes.into();
+        report.snapshot = done.snapshot;
+        report.short_id = output::known_short_id(&done.revision);
+        Ok(())
     }
 
     /// Refuses what has changed since the folder was looked through.
@@ -284,7 +319,7 @@ enum Target {
     Project(Project),
     /// There is none; it is to be made for this account.
     Absent {
-        owner: u64,
+        owner: Arc<Account>,
     },
 }
 
@@ -295,18 +330,11 @@ impl Target {
             .transpose()?;
         let project = repo::optional(opened.projects.project(repo_id))?;
         match (project, owner) {
-            (Some(project), Some(owner)) if project.owner() != owner.number() => {
-                Err(Error::Failed(format!(
-                    "project {repo_id} is there already and is not owned by {}",
-                    owner.name()
-                )))
-            }
-            (Some(project), _) => Ok(Self::Project(project)),
+            (Some(project), Some(owner)) => Ok(Self::Project(owned(project, &owner)?)),
+            (Some(project), None) => Ok(Self::Project(project)),
             (None, Some(owner)) => {
                 require_enabled(&owner)?;
-                Ok(Self::Absent {
-                    owner: owner.number(),
-                })
+                Ok(Self::Absent { owner })
             }
             (None, None) => Err(Error::Failed(format!(
                 "there is no project {repo_id}; with --owner NAME it is made"
@@ -322,33 +350,60 @@ impl Target {
         Ok(repo::optional(project.branch(name))?)
     }
 
-    /// Refuses what may not be the first content of a branch.
-    fn check_first(&self, read: &ReadFolder, actor: &Actor) -> Result<()> {
-        if let Self::Project(project) = self {
-            ProjectWriter::new(project.clone(), actor.clone()).check_first_import(read)?;
-        }
-        Ok(())
-    }
-
-    /// The authority to change the project, made where it is absent, as is its branch.
-    fn make(
+    /// The project, made where it is absent; true if it was. One that another has made meanwhile is as one that was there.
+    fn project(
         self,
         repo_id: &RepoId,
-        branch: &BranchName,
         date: Timestamp,
-        actor: Actor,
+        actor: &Actor,
         opened: &OpenStore,
-    ) -> Result<ProjectWriter> {
-        let project = match self {
-            Self::Project(project) => project,
-            Self::Absent { owner } => opened
-                .projects
-                .create_project_at(repo_id, owner, date, &actor)?,
+    ) -> Result<(Project, bool)> {
+        let owner = match self {
+            Self::Project(project) => return Ok((project, false)),
+            Self::Absent { owner } => owner,
         };
-        let writer = ProjectWriter::new(project, actor);
-        match writer.create_branch_at(branch, None, date) {
-            Ok(_) | Err(repo::Error::Exists { .. }) => Ok(writer),
+        let projects = &opened.projects;
+        match projects.create_project_at(repo_id, owner.number(), date, actor) {
+            Ok(project) => Ok((project, true)),
+            Err(repo::Error::Exists { .. }) => {
+                Ok((owned(opened.project(repo_id)?, &owner)?, false))
+            }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// The project, if it is owned by this account.
+fn owned(project: Project, owner: &Account) -> Result<Project> {
+    if project.owner() != owner.number() {
+        return Err(Error::Failed(format!(
+            "project {} is there already and is not owned by {}",
+            project.repo_id(),
+            owner.name()
+        )));
+    }
+    Ok(project)
+}
+
+/// The error of an import, with what it has made for the folder before.
+fn behind_making(error: Error, project: bool, branch: bool) -> Error {
+    let made = match (project, branch) {
+        (true, true) => "the project and an empty branch were made",
+        (true, false) => "the project was made",
+        (false, true) => "an empty branch was made",
+        (false, false) => return error,
+    };
+    Error::AfterChange {
+        source: Box::new(error),
+        made: made.to_owned(),
+    }
+}
+
+/// Makes the branch, unless another has made it meanwhile; true if it did.
+fn make_branch(writer: &ProjectWriter, name: &BranchName, date: Timestamp) -> Result<bool> {
+    match writer.create_branch_at(name, None, date) {
+        Ok(_) => Ok(true),
+        Err(repo::Error::Exists { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }

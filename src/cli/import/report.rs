@@ -8,7 +8,7 @@ use super::skips::Skips;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::output;
 use crate::cli::output::counted;
-use crate::cli::{Result, Streams};
+use crate::cli::{Error, Result, Streams};
 use crate::repo::{ImportChanges, Skip};
 
 /// What an import did, or would do.
@@ -27,7 +27,7 @@ pub(super) struct Report {
     pub(super) skipped: Skipped,
     /// The snapshot taken just before; `None` where nothing changed.
     pub(super) snapshot: Option<SnapshotVersion>,
-    /// The state of the branch then; `None` where it would be another.
+    /// The state of the branch then; `None` where it would be another, or cannot be read any more.
     pub(super) short_id: Option<String>,
 }
 
@@ -88,14 +88,19 @@ impl Report {
         added + changed + removed == 0
     }
 
-    /// Shows it; `owner` is who owns a project that had to be made.
+    /// Shows it; `owner` is who owns a project that had to be made, `skipped` what was left out.
     pub(super) fn show(
         &self,
         json: bool,
         owner: Option<&str>,
+        skipped: Option<&str>,
         streams: &mut Streams<'_>,
     ) -> Result<()> {
+        let noted = skipped.map_or(Ok(()), |skipped| {
+            writeln!(streams.err, "skipped: {skipped}")
+        });
         let written = self.write(json, owner, streams.out);
+        let written = written.and(noted.map_err(Error::from));
         let is_made = self.project_made || self.branch_made || self.snapshot.is_some();
         if self.dry_run || !is_made {
             return written;

@@ -72,7 +72,7 @@ fn in_folder(
     if let Some(folder) = opened.data_folder() {
         first_account(folder, &opened.accounts, streams)?;
     }
-    streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{shown} holds a store now; \"siteconf serve --data {shown}\" serves it"
     ))
 }
@@ -114,7 +114,7 @@ fn in_database(
     }
     server_key(key_file, &projects, &accounts, None)?;
     first_account_of_fleet(&accounts, streams)?;
-    streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{url} holds a store now; \"siteconf serve\" with the same settings serves it"
     ))
 }

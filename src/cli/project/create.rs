@@ -2,7 +2,6 @@
 
 use super::owner::require_enabled;
 use crate::cli::open_store::OpenStore;
-use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 
@@ -25,9 +24,8 @@ pub(super) fn create(
         )),
         other => other.into(),
     })?;
-    let told = streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{repo_id} is made and owned by {owner}; make a branch with \"siteconf branch create {repo_id} \
          main\""
-    ));
-    output::of_change(told, streams.out, None)
+    ))
 }

@@ -2,7 +2,6 @@
 
 use super::owner::require_enabled;
 use crate::cli::open_store::OpenStore;
-use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
 use crate::repo::ProjectWriter;
@@ -23,11 +22,10 @@ pub(super) fn rename(
         )),
         other => other.into(),
     })?;
-    let told = streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{repo_id} is {new_id} now; clients that ask for it by name must ask for the new one, and roles \
          for the old one do not open it"
-    ));
-    output::of_change(told, streams.out, None)
+    ))
 }
 
 /// `project transfer`.
@@ -45,9 +43,8 @@ pub(super) fn transfer(
     require_enabled(&account)?;
     ProjectWriter::new(project, opened.actor.clone())
         .transfer_project(account.number(), account.name())?;
-    let told = streams.tell(format_args!(
+    streams.tell_change(format_args!(
         "{owner} owns {repo_id} now; tokens of the owner before read it on only if a role of that \
          account opens it"
-    ));
-    output::of_change(told, streams.out, None)
+    ))
 }

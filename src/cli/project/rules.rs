@@ -72,15 +72,13 @@ pub(super) fn run(
         }
     };
     ProjectWriter::new(project, opened.actor.clone()).set_rules(&set)?;
-    let told = if set.is_empty() {
-        streams.tell(format_args!("{repo_id} has no rules now"))
-    } else {
-        let count = counted(set.len() as u64, "rule", "rules");
-        streams.tell(format_args!(
-            "{repo_id} has {count} now; \"siteconf project validate {repo_id}\" lists what breaks them"
-        ))
-    };
-    output::of_change(told, streams.out, None)
+    if set.is_empty() {
+        return streams.tell_change(format_args!("{repo_id} has no rules now"));
+    }
+    let count = counted(set.len() as u64, "rule", "rules");
+    streams.tell_change(format_args!(
+        "{repo_id} has {count} now; \"siteconf project validate {repo_id}\" lists what breaks them"
+    ))
 }
 
 /// Reads a file of rules.

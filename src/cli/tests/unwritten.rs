@@ -1,7 +1,6 @@
 //! What a person is told of a change that was made, where their terminal takes no more.
 
 use std::fs::File;
-use std::io;
 use std::process::ExitCode;
 
 use super::Desk;
@@ -12,6 +11,12 @@ fn a_change_that_cannot_be_told_on_a_terminal_was_made() {
     let desk = Desk::with_project();
     desk.account("bob", &[]);
     let file = desk.path("in/a.xml").display().to_string();
+    let make = [
+        "token", "create", "--user", "ann", "--name", "till", "--all", "--json",
+    ];
+    let made = desk.json(&make);
+    let token = made["tokenId"].as_str().unwrap();
+    let auditor = "ROLE_SITEBUILDER_EDITOR__READONLY";
     let undo = "; undo it with \"siteconf rollback acme/shop.erp main";
     for (words, undo) in [
         (
@@ -39,18 +44,19 @@ fn a_change_that_cannot_be_told_on_a_terminal_was_made() {
             &["project", "transfer", "acme/newer.erp", "bob"],
             String::new(),
         ),
+        (&["user", "rename", "bob", "rob"], String::new()),
+        (&["user", "role", "add", "rob", auditor], String::new()),
+        (&["user", "role", "remove", "rob", auditor], String::new()),
+        (&["user", "disable", "rob"], String::new()),
+        (&["user", "enable", "rob"], String::new()),
+        (&["token", "update", token, "--name", "desk"], String::new()),
+        (&["token", "revoke", token], String::new()),
     ] {
         let mut full = File::options().write(true).open("/dev/full").unwrap();
         let mut err = Vec::new();
         let streams = Streams {
-            input: &mut io::empty(),
-            out: &mut full,
-            err: &mut err,
-            input_is_terminal: false,
             out_is_terminal: true,
-            out_is_closed: false,
-            input_is_closed: false,
-            err_is_terminal: false,
+            ..Streams::unseen(&mut full, &mut err)
         };
         let code = run_on(desk.line(words), streams);
         let err = String::from_utf8(err).unwrap();
@@ -64,5 +70,9 @@ fn a_change_that_cannot_be_told_on_a_terminal_was_made() {
         "a.xml\nconf/b.xml\n"
     );
     let shown = desk.json(&["project", "show", "acme/newer.erp", "--json"]);
-    assert_eq!(shown["owner"], "bob");
+    assert_eq!(shown["owner"], "rob");
+    assert_eq!(
+        desk.json(&["token", "list", "--json"]),
+        serde_json::json!([])
+    );
 }

@@ -298,16 +298,8 @@ fn a_first_password_that_cannot_be_shown_is_told_with_what_to_do() {
     let data = StoreAddress::Folder(desk.path("data"));
     let opened = OpenStore::of(Engine::open(&data, None, Purpose::Change).unwrap());
     let mut room = [0; 8];
-    let streams = &mut Streams {
-        input: &mut io::empty(),
-        out: &mut io::BufWriter::new(&mut room[..]),
-        err: &mut io::sink(),
-        input_is_terminal: false,
-        out_is_terminal: false,
-        out_is_closed: false,
-        input_is_closed: false,
-        err_is_terminal: false,
-    };
+    let (mut out, mut err) = (io::BufWriter::new(&mut room[..]), Vec::new());
+    let streams = &mut Streams::unseen(&mut out, &mut err);
     let said = first_account_of_fleet(&opened.accounts, streams).unwrap_err();
     assert_eq!(
         said.to_string(),

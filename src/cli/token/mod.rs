@@ -70,7 +70,7 @@ pub(super) fn run(
         TokenCommand::Revoke { id } => {
             let owner = owner_of(&tokens, &id)?;
             tokens.revoke(&owner, &id, &opened.actor)?;
-            streams.tell(format_args!("token {id} is revoked"))
+            streams.tell_change(format_args!("token {id} is revoked"))
         }
     }
 }
@@ -102,12 +102,12 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         let secret = read_value(streams)?;
         let made = tokens.create_with(&account, new, &secret, actor)?;
         // Who gave the value has it.
-        let told = if wish.json {
-            output::write_json(streams.out, &Row::new(made.clone(), &account))
+        if wish.json {
+            let told = output::write_json(streams.out, &Row::new(made.clone(), &account));
+            output::of_change(told, streams.out, None)?;
         } else {
-            streams.tell(format_args!("token {} is made", made.id))
-        };
-        output::of_change(told, streams.out, None)?;
+            streams.tell_change(format_args!("token {} is made", made.id))?;
+        }
         made
     } else {
         streams.require_out("the token")?;
@@ -153,7 +153,7 @@ fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         reset_fingerprint: wish.reset_fingerprint,
     };
     let changed = tokens.change(&account, &wish.id, &change, &opened.actor)?;
-    streams.tell(format_args!("token {} is changed", wish.id))?;
+    streams.tell_change(format_args!("token {} is changed", wish.id))?;
     note_shut(&changed, &account, streams)
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::base::clock::DAY_S;
 use crate::cli::open_store::OpenStore;
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::cli::running::progress::Progress;
 use crate::cli::running::stop::Stop;
 use crate::cli::running::turn::Wait;
@@ -37,8 +37,9 @@ pub(in crate::cli) struct Collect {
 /// What a collection did, as JSON.
 #[derive(Debug, Serialize)]
 struct Report {
-    forgotten_projects: u64,
-    forgotten_branches: u64,
+    /// Null where the forgetting failed: some may be forgotten.
+    forgotten_projects: Option<u64>,
+    forgotten_branches: Option<u64>,
     states: usize,
     removed_objects: u64,
     removed_bytes: u64,
@@ -130,10 +131,10 @@ fn run(
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
     let forgotten = opened.projects.forget_deleted(keep_s, &|| true);
-    let (Forgotten { projects, branches }, unforgotten) = match forgotten {
-        Ok(forgotten) => (forgotten, None),
+    let (forgotten, unforgotten) = match forgotten {
+        Ok(forgotten) => (Some(forgotten), None),
         // A collection needs nothing of it.
-        Err(error) => (Forgotten::default(), Some(error)),
+        Err(error) => (None, Some(error)),
     };
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
@@ -154,7 +155,8 @@ fn run(
             let collected = opened.projects.collect(store.as_ref(), patience, &mut step);
             collected.map_err(Error::from)
         }
-    }?;
+    };
+    let done = done.map_err(|error| behind_forgetting(error, forgotten))?;
     let Collected {
         states,
         removed,
@@ -178,8 +180,8 @@ fn run(
         stop.name(Error::Failed(said.to_owned()))
     });
     Ok(Report {
-        forgotten_projects: projects,
-        forgotten_branches: branches,
+        forgotten_projects: forgotten.map(|forgotten| forgotten.projects),
+        forgotten_branches: forgotten.map(|forgotten| forgotten.branches),
         states,
         removed_objects: removed.objects,
         removed_bytes: removed.bytes,
@@ -196,6 +198,23 @@ fn run(
             .or(failed.map(Error::from))
             .or(untold.map(Error::from)),
     })
+}
+
+/// The error of a collection, with what was forgotten before: that is gone for good, and no report tells of it.
+fn behind_forgetting(error: Error, forgotten: Option<Forgotten>) -> Error {
+    match forgotten {
+        Some(Forgotten { projects, branches }) if projects + branches > 0 => {
+            let projects = counted(projects, "project", "projects");
+            let branches = counted(branches, "branch", "branches");
+            Error::AfterChange {
+                source: Box::new(error),
+                made: format!(
+                    "before that, of what was deleted {projects} and {branches} were forgotten"
+                ),
+            }
+        }
+        _ => error,
+    }
 }
 
 fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome> {
@@ -231,11 +250,12 @@ fn show(json: bool, report: Report, streams: &mut Streams<'_>) -> Result<Outcome
 }
 
 fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
-    if report.forgotten_projects + report.forgotten_branches > 0 {
+    if let (Some(projects), Some(branches)) = (report.forgotten_projects, report.forgotten_branches)
+        && projects + branches > 0
+    {
         writeln!(
             streams.out,
-            "{} deleted projects and {} deleted branches forgotten",
-            report.forgotten_projects, report.forgotten_branches
+            "{projects} deleted projects and {branches} deleted branches forgotten"
         )?;
     }
     if report.is_remote {
@@ -345,21 +365,12 @@ mod tests {
         for (days, expected) in [(29, 0), (2, 1)] {
             clock.advance_s(days * DAY_S);
             let (mut out, mut err) = (Vec::new(), Vec::new());
-            let mut streams = Streams {
-                input: &mut &b""[..],
-                out: &mut out,
-                err: &mut err,
-                input_is_terminal: false,
-                out_is_terminal: false,
-                out_is_closed: false,
-                input_is_closed: false,
-                err_is_terminal: false,
-            };
+            let mut streams = Streams::unseen(&mut out, &mut err);
             preview(true, 30, &opened, &mut streams).unwrap();
             let stop = Stop::watch(false).unwrap();
             let wait = Wait { wait_s: 0 };
             let report = run(30, wait, &stop, &opened, &mut streams).unwrap();
-            assert_eq!(report.forgotten_projects, expected);
+            assert_eq!(report.forgotten_projects, Some(expected));
             let would: Value = serde_json::from_slice(&out).unwrap();
             assert_eq!(would["forgotten"], expected);
         }

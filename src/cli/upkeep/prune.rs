@@ -78,5 +78,5 @@ pub(in crate::cli) fn prune(
         written = output::of_change(written, streams.out, None);
     }
     // What failed is more than what could not be told.
-    failed.map_or(written, |damage| Err(damage.into()))
+    failed.map_or(written, |error| Err(error.into()))
 }

@@ -83,7 +83,7 @@ pub(super) fn run(
         UserCommand::Show { name, json } => show::show(&name, json, opened, streams),
         UserCommand::Rename { name, new_name } => {
             accounts.rename(&name, names::account(&new_name)?.as_str())?;
-            streams.tell(format_args!("\"{name}\" is \"{new_name}\" now"))
+            streams.tell_change(format_args!("\"{name}\" is \"{new_name}\" now"))
         }
         UserCommand::Remove { name, force } => remove(&name, force, opened, streams),
         UserCommand::Passwd {
@@ -104,13 +104,13 @@ pub(super) fn run(
         UserCommand::Disable { name, force } => {
             let accounts = forced(accounts, force);
             accounts.set_enabled(&name, false).map_err(advised)?;
-            streams.tell(format_args!(
+            streams.tell_change(format_args!(
                 "\"{name}\" is disabled: no login, session or token of it works"
             ))
         }
         UserCommand::Enable { name } => {
             accounts.set_enabled(&name, true)?;
-            streams.tell(format_args!("\"{name}\" is enabled"))
+            streams.tell_change(format_args!("\"{name}\" is enabled"))
         }
         UserCommand::Role(RoleCommand::List { name, json }) => {
             let listed = match name {
@@ -121,21 +121,19 @@ pub(super) fn run(
             output::list(streams.out, json, &rows)
         }
         UserCommand::Role(RoleCommand::Add { name, role }) => {
-            let said = if accounts.add_role(&name, &role)? {
-                "has the role"
+            if accounts.add_role(&name, &role)? {
+                streams.tell_change(format_args!("\"{name}\" has the role {role}"))
             } else {
-                "had the role already:"
-            };
-            streams.tell(format_args!("\"{name}\" {said} {role}"))
+                streams.tell(format_args!("\"{name}\" had the role already: {role}"))
+            }
         }
         UserCommand::Role(RoleCommand::Remove { name, role, force }) => {
             let accounts = forced(accounts, force);
-            let said = if accounts.remove_role(&name, &role).map_err(advised)? {
-                "no longer has the role"
+            if accounts.remove_role(&name, &role).map_err(advised)? {
+                streams.tell_change(format_args!("\"{name}\" no longer has the role {role}"))
             } else {
-                "did not have the role"
-            };
-            streams.tell(format_args!("\"{name}\" {said} {role}"))
+                streams.tell(format_args!("\"{name}\" did not have the role {role}"))
+            }
         }
     }
 }
@@ -161,7 +159,7 @@ fn remove(name: &str, force: bool, opened: &OpenStore, streams: &mut Streams<'_>
     let password = FirstPassword::of(name, opened)?;
     let accounts = forced(&opened.accounts, force);
     let tokens = accounts.remove(name).map_err(advised)?;
-    let told = streams.tell(format_args!(
+    let told = streams.tell_change(format_args!(
         "\"{name}\" is removed; tokens revoked: {tokens}"
     ));
     told.and(password.remove(streams))
@@ -227,7 +225,7 @@ fn advised(error: access::Error) -> Error {
 /// Shows a password that nobody knows yet.
 fn show_password(name: &str, password: &NewPassword, streams: &mut Streams<'_>) -> Result<()> {
     if !password.made_up {
-        return streams.tell(format_args!("the password of \"{name}\" is set"));
+        return streams.tell_change(format_args!("the password of \"{name}\" is set"));
     }
     let shown = writeln!(streams.out, "{}", password.text).and_then(|()| streams.out.flush());
     shown.map_err(|e| {

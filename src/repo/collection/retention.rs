@@ -30,7 +30,8 @@ const READ_AT_ONCE: usize = 1000;
 pub struct Pruning {
     /// The branches of which it removed snapshots, or would.
     pub branches: Vec<Pruned>,
-    /// The first damage that it met. What is damaged keeps its snapshots, and the others do not.
+    /// The first damage that it met: what is damaged keeps its snapshots, and the others do not. Or what has ended it
+    /// before its end.
     pub failed: Option<Error>,
 }
 
@@ -61,8 +62,8 @@ impl Projects {
     /// `store` is the store of these projects.
     ///
     /// # Errors
-    /// Those of the store; what was removed by then stays so. Damage is no error: see
-    /// [`Pruning::failed`].
+    /// Those of the store, where nothing was removed before. What is no damage ends it also later, and is told beside what was
+    /// removed by then: see [`Pruning::failed`].
     pub fn prune(
         &self,
         store: &impl Collectable,
@@ -74,9 +75,49 @@ impl Projects {
         let pace = Pace::new(Patience::default().pause_times);
         let mut pruning = Pruning::default();
         let projects = pruning.or_else(self.all(), || self.all_sound())?;
+        let ended = pruning.each(projects, usual, |branch, retention, pruned| {
+            let old = branch.outdated(retention)?;
+            if old.is_empty() {
+                return Ok(());
+            }
+            let snapshots = old.len() as u64;
+            step(CollectionStep::Pruning(snapshots));
+            match execution {
+                Execution::Preview => {
+                    pruned.frees = branch.only_in(store, &old)?;
+                    pruned.snapshots = snapshots;
+                    Ok(())
+                }
+                Execution::Apply => branch.forget(store, &pace, &old, actor, &mut pruned.snapshots),
+            }
+        });
+        match ended {
+            Err(error) if pruning.branches.is_empty() => Err(error),
+            // What is gone is gone: who was told of the error alone would not know it.
+            Err(error) => {
+                pruning.failed = Some(error);
+                Ok(pruning)
+            }
+            Ok(()) => Ok(pruning),
+        }
+    }
+}
+
+impl Pruning {
+    /// Prunes each branch of these projects, and notes what that has removed, or would. What it removed before it failed
+    /// counts, too.
+    ///
+    /// # Errors
+    /// The first that is no damage.
+    fn each(
+        &mut self,
+        projects: Vec<Project>,
+        usual: Retention,
+        mut prune: impl FnMut(&Branch, Retention, &mut Pruned) -> Result<()>,
+    ) -> Result<()> {
         for project in projects {
             // Those before may have taken hours.
-            let now = pruning.or_else(optional(project.now()), || Ok(None))?;
+            let now = self.or_else(optional(project.now()), || Ok(None))?;
             let Some(project) = now else {
                 continue;
             };
@@ -84,40 +125,24 @@ impl Projects {
             if retention == Retention::default() {
                 continue;
             }
-            let branches = pruning.or_else(project.branches(), || project.branches_sound())?;
+            let branches = self.or_else(project.branches(), || project.branches_sound())?;
             for branch in branches {
-                let mut prune = || {
-                    let old = branch.outdated(retention)?;
-                    if old.is_empty() {
-                        return Ok((0, Amount::default()));
-                    }
-                    let snapshots = old.len() as u64;
-                    step(CollectionStep::Pruning(snapshots));
-                    match execution {
-                        Execution::Preview => Ok((snapshots, branch.only_in(store, &old)?)),
-                        Execution::Apply => {
-                            let removed = branch.forget(store, &pace, &old, actor)?;
-                            Ok((removed, Amount::default()))
-                        }
-                    }
+                let mut pruned = Pruned {
+                    repo_id: project.repo_id().clone(),
+                    branch: branch.name().clone(),
+                    snapshots: 0,
+                    frees: Amount::default(),
                 };
-                let nothing = || Ok((0, Amount::default()));
-                let (snapshots, frees) = pruning.or_else(prune(), nothing)?;
-                if snapshots > 0 {
-                    pruning.branches.push(Pruned {
-                        repo_id: project.repo_id().clone(),
-                        branch: branch.name().clone(),
-                        snapshots,
-                        frees,
-                    });
+                let outcome = prune(&branch, retention, &mut pruned);
+                if pruned.snapshots > 0 {
+                    self.branches.push(pruned);
                 }
+                self.or_else(outcome, || Ok(()))?;
             }
         }
-        Ok(pruning)
+        Ok(())
     }
-}
 
-impl Pruning {
     /// The outcome, or in place of one that damage prevented what can be had without it.
     fn or_else<T>(&mut self, outcome: Result<T>, without: impl FnOnce() -> Result<T>) -> Result<T> {
         match outcome {
@@ -254,17 +279,17 @@ impl Branch {
     }
 
     /// Removes snapshots, some in each commit, with the commit ids that nothing else in the branch has.
-    /// Gives how many.
+    /// Counts those that are `removed`, also before an error.
     fn forget(
         &self,
         store: &impl Collectable,
         pace: &Pace,
         old: &[Old],
         actor: &Actor,
-    ) -> Result<u64> {
+        removed: &mut u64,
+    ) -> Result<()> {
         let projects = &self.project.projects;
         let mut kept = self.kept_beside(old)?;
-        let mut removed = 0;
         let snapshots = key::snapshots(self.number);
         for some in old.chunks(SNAPSHOTS_PRUNED_PER_COMMIT) {
             // Once for each state.
@@ -277,7 +302,7 @@ impl Branch {
                 let now = optional(self.project.now())?;
                 let Some(project) = now.filter(|now| now.retention() == self.project.retention())
                 else {
-                    return Ok(removed);
+                    return Ok(());
                 };
                 batch.expected.push(project.expected());
                 for one in some {
@@ -294,7 +319,7 @@ impl Branch {
                 match pace.commit(store, projects.store().as_ref(), batch) {
                     // The branch was forgotten, or another prunes it: the rest is for the next time.
                     Err(StoreError::Conflict { key }) if key.starts_with(&snapshots) => {
-                        return Ok(removed);
+                        return Ok(());
                     }
                     // Somebody who reads the branch has had a commit id entered anew, or the project was changed.
                     Err(StoreError::Conflict { key }) => {
@@ -303,9 +328,9 @@ impl Branch {
                     outcome => break outcome?,
                 }
             }
-            removed += some.len() as u64;
+            *removed += some.len() as u64;
         }
-        Ok(removed)
+        Ok(())
     }
 
     /// Has a batch remove the commit id of a state from the index of the branch. One that a damaged record
