@@ -1,6 +1,8 @@
 //! A bucket for the tests of one process: a server that speaks S3, with signatures and multipart, over a
 //! temporary folder. It does wrong what a test asks it to.
 
+#[path = "bucket/faults.rs"]
+mod faults;
 #[path = "bucket/uploads.rs"]
 mod uploads;
 
@@ -9,9 +11,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+pub(crate) use faults::Fault;
+use faults::Faults;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
@@ -34,44 +39,6 @@ pub(crate) const ROLE_KEY_ID: &str = "siteconf-role";
 pub(crate) const ROLE_TOKEN: &str = "aTokenOfTheRole";
 const BUCKET: &str = "blobs";
 
-/// What the server does wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// It closes connections without an answer.
-    Away,
-    /// It says that it failed.
-    Fails,
-    /// It says that who asks may not.
-    Denies,
-    /// It says that who asks may not bring anything in.
-    DeniesWrites,
-    /// A byte of what is read is another.
-    Flips,
-    /// What is read ends too early.
-    Cuts,
-    /// What is read is not there.
-    Loses,
-    /// It takes no second part.
-    RefusesParts,
-    /// It does not list uploads.
-    ListsNoUploads,
-    /// Who asks may remove no file, as where one is locked.
-    KeepsFiles,
-    /// It has no room: it brings nothing in and removes nothing.
-    Full,
-    /// What may be brought in is used up.
-    Quota,
-    /// It says that the clock of who asks is wrong.
-    Skewed,
-    /// It says that it is of another region.
-    OtherRegion,
-    /// It says that it is elsewhere, and not where.
-    Elsewhere,
-}
-
 /// The server, and the part of its bucket that one store has. The server ends with the process.
 #[derive(Clone, Debug)]
 pub(crate) struct TestBucket {
@@ -88,14 +55,6 @@ struct Server {
     faults: Arc<Faults>,
     uploads: Arc<Uploads>,
     prefixes: AtomicU32,
-}
-
-/// What is done wrong to requests for names of a prefix: the next so many that it is meant for.
-#[derive(Debug, Default)]
-struct Faults {
-    by_prefix: Mutex<Vec<(String, Fault, u64)>>,
-    /// Requests that ended in a fault.
-    done: AtomicU64,
 }
 
 type Body = UnsyncBoxBody<Bytes, io::Error>;
@@ -156,16 +115,22 @@ impl TestBucket {
 
     /// Has the next requests of this part end so, for ever without a number.
     pub(crate) fn fault(&self, fault: Fault, times: Option<u64>) {
-        let mut all = self.server.faults.by_prefix.lock().unwrap();
-        all.retain(|(prefix, ..)| *prefix != self.prefix);
-        if fault != Fault::Nothing {
-            all.push((self.prefix.clone(), fault, times.unwrap_or(u64::MAX)));
-        }
+        self.server.faults.set(&self.prefix, fault, times);
+    }
+
+    /// The same for so long, from the first of them on.
+    pub(crate) fn fault_for(&self, fault: Fault, lasts: Duration) {
+        self.server.faults.set_for(&self.prefix, fault, lasts);
+    }
+
+    /// The same of those for one of its files, for ever.
+    pub(crate) fn fault_of(&self, fault: Fault, file: &Path) {
+        self.server.faults.set_of(&self.prefix, fault, file);
     }
 
     /// How many requests ended in a fault, of all parts.
     pub(crate) fn faults_done(&self) -> u64 {
-        self.server.faults.done.load(Ordering::Acquire)
+        self.server.faults.done()
     }
 
     /// The files of its blobs.
@@ -297,8 +262,15 @@ async fn answer(
     let fault = faults.meant_for(&request);
     match fault {
         Fault::Away => return Err(io::Error::other("away")),
+        Fault::Hangs | Fault::HangsLists => std::future::pending().await,
+        Fault::SlowsDown => return Ok(refusal(StatusCode::SERVICE_UNAVAILABLE, "SlowDown")),
+        Fault::EndsKeys => return Ok(refusal(StatusCode::BAD_REQUEST, "ExpiredToken")),
+        Fault::FindsNoPage => {
+            let page = "<html><title>404 Not Found</title></html>";
+            return Ok(of_text(StatusCode::NOT_FOUND, page.to_owned()));
+        }
         Fault::Fails => return Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),
-        Fault::Denies | Fault::DeniesWrites | Fault::KeepsFiles => {
+        Fault::Denies | Fault::DeniesWrites | Fault::DeniesLists | Fault::KeepsFiles => {
             return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied"));
         }
         Fault::Full => {
@@ -383,42 +355,11 @@ fn never(never: Infallible) -> io::Error {
 
 fn refusal(status: StatusCode, code: &str) -> Response<Body> {
     let text = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>");
+    of_text(status, text)
+}
+
+fn of_text(status: StatusCode, text: String) -> Response<Body> {
     let mut answer = Response::new(Full::from(text).map_err(never).boxed_unsync());
     *answer.status_mut() = status;
     answer
-}
-
-impl Faults {
-    /// What is to be done wrong to a request.
-    fn meant_for(&self, request: &Request<Incoming>) -> Fault {
-        let path = request.uri().path();
-        let name = path.strip_prefix("/blobs/").unwrap_or_default();
-        let is_blob = request.method() == Method::GET && !name.ends_with("siteconf-store");
-        // It names them in its body.
-        let is_removal = param(request.uri(), "delete").is_some();
-        let brings = [Method::PUT, Method::POST].contains(request.method());
-        let listed = param(request.uri(), "uploads").and(param(request.uri(), "prefix"));
-        let query = request.uri().query().unwrap_or_default();
-        let mut all = self.by_prefix.lock().unwrap();
-        let found = all.iter_mut().find(|(prefix, fault, left)| {
-            let is_meant = match fault {
-                Fault::Flips | Fault::Cuts | Fault::Loses => is_blob,
-                Fault::RefusesParts => query.contains("partNumber=2"),
-                Fault::KeepsFiles => return *left > 0 && is_removal,
-                Fault::Full if is_removal => return *left > 0,
-                Fault::Full | Fault::Quota | Fault::DeniesWrites => brings,
-                Fault::ListsNoUploads => {
-                    return *left > 0 && listed.as_deref() == Some(&format!("{prefix}/"));
-                }
-                _ => true,
-            };
-            is_meant && *left > 0 && name.split('/').next() == Some(prefix)
-        });
-        let Some((_, fault, left)) = found else {
-            return Fault::Nothing;
-        };
-        *left -= 1;
-        self.done.fetch_add(1, Ordering::AcqRel);
-        *fault
-    }
 }

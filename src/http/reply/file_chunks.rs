@@ -5,20 +5,27 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
+use tokio::time::{Instant, Sleep, sleep};
 
-use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
+use crate::base::limits::{BUCKET_WAIT_S_MAX, INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
 use crate::http::admission::credential::CredentialShare;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::blocking::Wanted;
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::ConnectionState;
-use crate::repo::LargeBody;
+use crate::repo::{LargeBody, StoreError};
 
-/// Reads a part of a large body. No thread waits for the client, nor for a turn to read.
+/// How long an answer that has begun waits for a bucket that does not answer, and how long until it asks again.
+const AWAY_MAX: Duration = Duration::from_secs(BUCKET_WAIT_S_MAX);
+const AWAY_PAUSE: Duration = Duration::from_millis(250);
+
+/// Reads a part of a large body. No thread waits for the client, nor for a turn to read, nor for a bucket that does not
+/// answer.
 ///
 /// # Limits
 /// While who asks has a share of the memory for pieces, whole ones are read, one ahead of the client: two are
@@ -37,10 +44,27 @@ pub(in crate::http) struct FileChunks {
     end: u64,
     /// What was read of it to begin with.
     first: Option<Piece>,
-    reading: Option<Wanted<io::Result<Piece>>>,
+    reading: Option<Reading>,
+    /// While the bucket does not answer.
+    away: Option<Away>,
     /// Bytes not yet handed over.
     left: u64,
     unwritten: Arc<Unwritten>,
+}
+
+/// A read that is under way.
+#[derive(Debug)]
+struct Reading {
+    offset: u64,
+    piece: Wanted<io::Result<Piece>>,
+}
+
+/// A bucket that has not answered.
+#[derive(Debug)]
+struct Away {
+    since: Instant,
+    /// Until it is asked again.
+    pause: Pin<Box<Sleep>>,
 }
 
 /// What was read at once, and the memory that it takes.
@@ -88,6 +112,7 @@ impl FileChunks {
             end: from + length,
             first: None,
             reading: None,
+            away: None,
             left: length,
             unwritten: Arc::default(),
         }
@@ -132,32 +157,65 @@ impl FileChunks {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(self.hand_over(first))));
         }
-        if self.reading.is_none() {
-            if self.is_read() {
+        loop {
+            if self.reading.is_none() {
+                ready!(self.poll_start(cx));
+            }
+            let Some(reading) = &mut self.reading else {
                 return Poll::Ready(None);
+            };
+            let read = ready!(Pin::new(&mut reading.piece).poll(cx));
+            let from = reading.offset;
+            self.reading = None;
+            match read.unwrap_or_else(|error| Err(error.into())) {
+                Ok(piece) => {
+                    self.away = None;
+                    return Poll::Ready(Some(Ok(self.hand_over(piece))));
+                }
+                Err(error) if self.may_wait(&error) => self.offset = from,
+                Err(error) => {
+                    // The client sees the answer cut short, which its length tells.
+                    tracing::error!(%error, "a large file cannot be read");
+                    self.offset = self.end;
+                    return Poll::Ready(Some(Err(error)));
+                }
             }
-            self.unwritten.reader.register(cx.waker());
-            if self.unwritten.pieces.load(Ordering::Acquire) > 0 {
-                return Poll::Pending;
-            }
-            ready!(self.connection.poll_writable());
-            let read = self.next_read();
-            self.start(read);
         }
-        let Some(reading) = &mut self.reading else {
-            return Poll::Ready(None);
-        };
-        let piece = ready!(Pin::new(reading).poll(cx)).unwrap_or_else(|error| Err(error.into()));
-        self.reading = None;
-        Poll::Ready(Some(match piece {
-            Ok(piece) => Ok(self.hand_over(piece)),
-            Err(error) => {
-                // The client sees the answer cut short, which its length tells.
-                tracing::error!(%error, "a large file cannot be read");
-                self.offset = self.end;
-                Err(error)
-            }
-        }))
+    }
+
+    /// Starts the read after the last one, if there is one, when it is time.
+    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(away) = &mut self.away
+            && !away.pause.is_elapsed()
+        {
+            ready!(away.pause.as_mut().poll(cx));
+        }
+        if self.is_read() {
+            return Poll::Ready(());
+        }
+        self.unwritten.reader.register(cx.waker());
+        if self.unwritten.pieces.load(Ordering::Acquire) > 0 {
+            return Poll::Pending;
+        }
+        ready!(self.connection.poll_writable());
+        let read = self.next_read();
+        self.start(read);
+        Poll::Ready(())
+    }
+
+    /// True if the bucket may answer in time, which is then waited for.
+    fn may_wait(&mut self, error: &io::Error) -> bool {
+        let of_store = error
+            .get_ref()
+            .and_then(|of| of.downcast_ref::<StoreError>());
+        if !matches!(of_store, Some(StoreError::BucketAway)) {
+            return false;
+        }
+        let since = self.away.as_ref().map(|away| away.since);
+        let since = since.unwrap_or_else(Instant::now);
+        let pause = Box::pin(sleep(AWAY_PAUSE));
+        self.away = Some(Away { since, pause });
+        since.elapsed() < AWAY_MAX
     }
 
     fn is_read(&self) -> bool {
@@ -204,8 +262,9 @@ impl FileChunks {
     }
 
     fn start(&mut self, read: Read) {
-        let body = Arc::clone(&self.body);
-        self.reading = Some(self.shares.start(move || read.run(body.as_ref())));
+        let (body, offset) = (Arc::clone(&self.body), read.offset);
+        let piece = self.shares.start(move || read.run(body.as_ref()));
+        self.reading = Some(Reading { offset, piece });
     }
 }
 

@@ -22,15 +22,22 @@ use tokio_rustls::rustls::RootCertStore;
 use crate::store::remote::tls;
 use crate::store::{Result, StoreError};
 
-const CONNECT_MAX: Duration = Duration::from_secs(2);
+/// How long a connection may take, to all addresses of the name together: each of them has its part of that.
+const CONNECT_MAX: Duration = Duration::from_secs(4);
 /// How long the answer to a request without a body may take to begin.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// The same for a list, which servers make of all names that they have.
+const LIST_MAX: Duration = Duration::from_mins(1);
 /// How long it may take to send a part, and to have its answer begin.
 const SENT_MAX: Duration = Duration::from_mins(1);
 /// A server closes what is idle for a minute or so.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 /// Idle connections that are kept.
 const IDLE_KEPT: usize = 16;
+
+/// Says of a request that it asks for a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfList;
 
 /// The client, with its connections.
 #[derive(Clone, Debug)]
@@ -73,7 +80,9 @@ impl Client {
         &self,
         request: HttpRequest,
     ) -> std::result::Result<HttpResponse, HttpError> {
-        let patience = if request.body().content_length() == 0 {
+        let patience = if request.extensions().get::<OfList>().is_some() {
+            LIST_MAX
+        } else if request.body().content_length() == 0 {
             ANSWER_MAX
         } else {
             SENT_MAX
@@ -123,13 +132,6 @@ pub(super) fn is_silence(error: &object_store::Error) -> bool {
         source = error.source();
     }
     false
-}
-
-/// True if the server has answered with a status of failure, other than that the range lies beyond the end.
-pub(super) fn is_refusal(error: &object_store::Error) -> bool {
-    // The crate tells the status in words alone.
-    let said = error.to_string();
-    said.contains("non-2xx status code") && !said.contains("status code: 416")
 }
 
 /// The error for a request that was not sent, or whose answer did not come.

@@ -4,7 +4,10 @@
 
 mod body;
 mod client;
+mod gate;
 mod keys;
+mod lists;
+mod patience;
 mod refusal;
 mod refused_uploads;
 mod role_keys;
@@ -12,21 +15,16 @@ mod unfinished;
 mod upload;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::{BoxStream, Fuse};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{
-    BackoffConfig, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
-};
+use object_store::{BackoffConfig, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use super::bucket_access::{BucketAccess, BucketKeys};
 use super::remote::repeated::Repeated;
@@ -34,9 +32,11 @@ use super::remote::{start_runtime, wait};
 use super::{LargeBodies, Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::BucketBody;
-use client::{Client, is_refusal, is_silence, silence};
+use client::{Client, is_silence, silence};
+use gate::{Gate, Pass};
 use keys::with_keys;
-use refusal::{lacks_room, no_such_bucket};
+use patience::Patience;
+use refusal::{is_beyond_end, is_not_there, is_passing, lacks_room};
 pub(super) use refused_uploads::RefusedUploads;
 use role_keys::RoleKeys;
 pub(super) use upload::BucketUpload;
@@ -45,15 +45,13 @@ pub(super) use upload::BucketUpload;
 const THREADS: usize = 2;
 /// Names in the bucket beside those of blobs. It holds the id of the store whose bucket it is.
 const MARK: &str = "siteconf-store";
-/// How long a request may take with all its repetitions.
-const CALL_MAX: Duration = Duration::from_secs(20);
-/// A request that fails is repeated so often, for so long.
-const REPEATS_MAX: usize = 3;
-const REPEATED_FOR: Duration = Duration::from_secs(8);
-/// After a request that the bucket did not answer, one at a time is tried so often.
-const PAUSE: Duration = Duration::from_millis(500);
+/// A request for the keys of a role is repeated so often, for so long.
+const KEYS_REPEATS_MAX: usize = 3;
+const KEYS_REPEATED_FOR: Duration = Duration::from_secs(8);
 /// Longest id of a store that a bucket is marked with, in bytes.
 const MARK_BYTES_MAX: u64 = 64;
+/// What is told of a request that is not made.
+const SILENT_BEFORE: &str = "it did not answer a moment ago";
 
 /// A bucket. Dropped, what is under way to it ends.
 #[derive(Debug)]
@@ -73,38 +71,9 @@ pub(super) struct Bucket {
     /// What it was asked in vain.
     in_vain: Repeated,
     refused_uploads: Arc<RefusedUploads>,
-    began: Instant,
-    /// Until when nobody asks it, in milliseconds since `began`; 0 while it answers.
-    away_until: AtomicU64,
+    gate: Gate,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
-}
-
-/// The places of a day, as they are listed.
-pub(super) struct Places<'a> {
-    bucket: &'a Bucket,
-    day: &'a str,
-    listed: Fuse<BoxStream<'static, object_store::Result<ObjectMeta>>>,
-}
-
-impl Places<'_> {
-    /// The next ones, so many at most, each with its bytes; `None` at the end.
-    pub(super) async fn next(&mut self, most: usize) -> Result<Option<Vec<(String, u64)>>> {
-        let mut places = Vec::new();
-        while places.len() < most {
-            // It asks once for a page of places, and has the others from it.
-            let next = async { self.listed.next().await.transpose() };
-            let object = self.bucket.asked(next).await;
-            let failed = |error| self.bucket.failed("listing the bucket", &error);
-            let Some(object) = object.map_err(failed)? else {
-                break;
-            };
-            if let Some(name) = object.location.filename() {
-                places.push((format!("{}/{name}", self.day), object.size));
-            }
-        }
-        Ok((!places.is_empty()).then_some(places))
-    }
 }
 
 impl Bucket {
@@ -117,34 +86,30 @@ impl Bucket {
         // A role may be asked for over TLS, whatever the bucket is.
         let is_encrypted = url.is_encrypted() || matches!(access.keys, BucketKeys::OfRole(_));
         let client = Client::new(&access.roots, is_encrypted)?;
-        let mut builder = AmazonS3Builder::new()
+        let builder = AmazonS3Builder::new()
             .with_bucket_name(url.bucket())
             .with_region(url.region())
             .with_allow_http(!url.is_encrypted())
-            .with_retry(RetryConfig {
-                backoff: BackoffConfig {
-                    init_backoff: Duration::from_millis(50),
-                    max_backoff: Duration::from_secs(1),
-                    base: 2.0,
-                },
-                max_retries: REPEATS_MAX,
-                retry_timeout: REPEATED_FOR,
-            })
             .with_http_connector(client.clone());
-        builder = with_keys(builder, &access.keys);
-        builder = match url.endpoint() {
+        let builder = with_keys(builder, &access.keys);
+        let builder = match url.endpoint() {
             Some(endpoint) => builder.with_endpoint(endpoint),
             // A certificate covers no name with more dots.
             None => builder.with_virtual_hosted_style_request(!url.bucket().contains('.')),
         };
-        let build = |builder: AmazonS3Builder| builder.build().map_err(|e| unfit(e.to_string()));
-        let store = match &access.keys {
-            BucketKeys::Fixed { .. } => build(builder)?,
+        let build = |builder: AmazonS3Builder, repeats_max| {
+            let store = builder.with_retry(repeated(repeats_max)).build();
+            store.map_err(|e| unfit(e.to_string()))
+        };
+        let builder = match &access.keys {
+            BucketKeys::Fixed { .. } => builder,
             BucketKeys::OfRole(_) => {
-                let source = Arc::clone(build(builder.clone())?.credentials());
-                build(builder.with_credentials(Arc::new(RoleKeys::new(source))))?
+                let source = Arc::clone(build(builder.clone(), KEYS_REPEATS_MAX)?.credentials());
+                builder.with_credentials(Arc::new(RoleKeys::new(source)))
             }
         };
+        // What is asked of the bucket is repeated by our own rules.
+        let store = build(builder, 0)?;
         Ok(Self {
             store,
             client,
@@ -155,8 +120,7 @@ impl Bucket {
             refuses: AtomicBool::new(false),
             in_vain: Repeated::default(),
             refused_uploads: Arc::default(),
-            began: Instant::now(),
-            away_until: AtomicU64::new(0),
+            gate: Gate::default(),
             runtime: Some(start_runtime(THREADS, "store-bucket")?),
         })
     }
@@ -169,6 +133,10 @@ impl Bucket {
         if self.is_checked() {
             return Ok(());
         }
+        // One at a time looks at one that is away.
+        if self.gate.enter(None).is_none() {
+            return Err(StoreError::BucketAway);
+        }
         let (bucket, store_id) = (Arc::clone(self), store_id.to_owned());
         self.wait(async move { bucket.check(&store_id, has_blobs).await })
     }
@@ -178,7 +146,7 @@ impl Bucket {
         self.is_checked.load(Ordering::Acquire)
     }
 
-    /// As [`Bucket::require`], whatever was found before, and on the runtime.
+    /// As [`Bucket::require`], whatever was found before, also while it is away, and on the runtime.
     pub(super) async fn check(&self, store_id: &str, has_blobs: bool) -> Result<()> {
         let checked = self.look(store_id, has_blobs).await;
         let refused = self.refuses.swap(checked.is_err(), Ordering::AcqRel);
@@ -194,24 +162,21 @@ impl Bucket {
             range: Some(GetRange::Bounded(0..MARK_BYTES_MAX)),
             ..GetOptions::default()
         };
-        let read = async {
-            let found = self.store.get_opts(&mark, options).await?;
+        let read = || async {
+            let found = self.store.get_opts(&mark, options.clone()).await?;
             found.bytes().await
         };
-        let found = match self.asked(read).await {
+        let found = match self.noted(&Pass::of_look(), read).await {
             Ok(found) => found,
-            Err(object_store::Error::NotFound { source, .. }) => {
-                if source.to_string().contains("NoSuchBucket") {
-                    return Err(no_such_bucket());
-                }
+            Err(error) if is_not_there(&error) => {
                 if has_blobs {
                     return Err(unfit(
                         "the large files of the store do not lie there; see that blobs is as before",
                     ));
                 }
                 let text = Bytes::copy_from_slice(store_id.as_bytes());
-                let made = self.asked(self.store.put(&mark, text.clone().into())).await;
-                made.map_err(|error| {
+                let make = || self.store.put(&mark, text.clone().into());
+                self.asked(None, make).await.map_err(|error| {
                     if lacks_room(&error) {
                         self.upload_failed("marking the bucket", &error)
                     } else {
@@ -238,9 +203,8 @@ impl Bucket {
 
     /// How it is now: it counts as away while it does not answer, refuses, or is not known to be this store's.
     pub(super) fn state(&self) -> LargeBodies {
-        let is_away = self.away_until.load(Ordering::Acquire) > 0
-            || self.refuses.load(Ordering::Acquire)
-            || !self.is_checked();
+        let is_away =
+            self.gate.is_away() || self.refuses.load(Ordering::Acquire) || !self.is_checked();
         if is_away {
             LargeBodies::Away
         } else {
@@ -258,105 +222,75 @@ impl Bucket {
         self.trash_days
     }
 
-    /// The days that have names, older than this one.
-    pub(super) async fn days_before(&self, oldest: &str) -> Result<Vec<String>> {
-        let root = (!self.prefix.is_empty()).then(|| Path::from(self.prefix.as_str()));
-        let listed = self
-            .asked(self.store.list_with_delimiter(root.as_ref()))
-            .await;
-        let listed = listed.map_err(|error| self.failed("listing the bucket", &error))?;
-        let names = listed.common_prefixes.iter().filter_map(Path::filename);
-        let days = names.filter(|name| is_day(name) && *name < oldest);
-        Ok(days.map(str::to_owned).collect())
-    }
-
-    /// The places of a day.
-    pub(super) fn places_of_day<'a>(&'a self, day: &'a str) -> Places<'a> {
-        Places {
-            bucket: self,
-            day,
-            listed: self.store.list(Some(&self.path(day))).fuse(),
-        }
-    }
-
     /// Removes what lies at a place.
     pub(super) async fn remove(&self, place: &str) -> Result<()> {
         self.removed(place).await.map_err(|error| {
-            // Of each file: it stays there.
-            if !is_silence(&error) {
-                tracing::error!(%error, "removing from the bucket failed");
-            }
-            StoreError::BucketAway
+            // It stays there.
+            self.failed("removing from the bucket", &error)
         })
     }
 
     async fn removed(&self, place: &str) -> object_store::Result<()> {
-        match self.asked(self.store.delete(&self.path(place))).await {
-            Err(object_store::Error::NotFound { .. }) => Ok(()),
+        let path = self.path(place);
+        match self.asked(Some(place), || self.store.delete(&path)).await {
+            Err(error) if is_not_there(&error) => Ok(()),
             removed => removed,
         }
     }
 
-    /// Some bytes of what lies at a place, `None` where they are not all there.
+    /// Some bytes of what lies at a place, `None` where the bucket says that they are not all there.
     pub(super) async fn bytes(
         &self,
         place: &str,
         from: u64,
         length: usize,
     ) -> Result<Option<Bytes>> {
-        let range = from..from + length as u64;
-        let path = self.path(place);
-        match self.asked(self.store.get_range(&path, range)).await {
+        let (path, range) = (self.path(place), from..from + length as u64);
+        let read = || self.store.get_range(&path, range.clone());
+        match self.asked(Some(place), read).await {
             Ok(bytes) => Ok(Some(bytes).filter(|bytes| bytes.len() == length)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) if is_silence(&error) || is_refusal(&error) => {
-                Err(self.failed("reading from the bucket", &error))
-            }
-            // It has answered with fewer bytes, or with others than it was asked for.
-            Err(_) => Ok(None),
+            Err(error) if is_not_there(&error) || is_beyond_end(&error) => Ok(None),
+            // It says nothing of the bytes, whatever else was answered, or kept the request from being signed.
+            Err(error) => Err(self.failed("reading from the bucket", &error)),
         }
     }
 
-    /// Asks the bucket unless it is known to be away, and notes whether it answers.
-    async fn asked<T>(
+    /// Asks the bucket, for what lies at a place or for something else, unless that is known to be silent.
+    async fn asked<T, A>(
         &self,
-        asking: impl Future<Output = object_store::Result<T>>,
-    ) -> object_store::Result<T> {
-        if !self.may_ask() {
-            return Err(silence("it did not answer a moment ago"));
+        place: Option<&str>,
+        asking: impl Fn() -> A,
+    ) -> object_store::Result<T>
+    where
+        A: Future<Output = object_store::Result<T>>,
+    {
+        match self.gate.enter(place) {
+            Some(pass) => self.noted(&pass, asking).await,
+            None => Err(silence(SILENT_BEFORE)),
         }
-        let answer = timeout(CALL_MAX, asking).await;
-        let answer = answer.unwrap_or_else(|_| Err(silence("it takes too long")));
+    }
+
+    /// Asks the bucket for one who was let in, and notes whether it answers.
+    async fn noted<T, A>(&self, pass: &Pass<'_>, asking: impl Fn() -> A) -> object_store::Result<T>
+    where
+        A: Future<Output = object_store::Result<T>>,
+    {
+        let attempt = || async {
+            let answer = asking().await;
+            if answer.as_ref().is_err_and(is_silence) {
+                self.gate.note_attempt(pass);
+            }
+            answer
+        };
+        let answer = Patience::OF_CALL.ask(attempt).await;
         match &answer {
-            Err(error) if is_silence(error) => {
-                let until = self.now() + millis(PAUSE);
-                if self.away_until.swap(until, Ordering::AcqRel) == 0 {
-                    tracing::warn!(%error, "the bucket of large files does not answer");
-                }
+            // A server that fails, or asks for patience, is spared as one that is silent.
+            Err(error) if is_silence(error) || is_passing(error) => {
+                self.gate.note_silence(pass, error);
             }
-            _ => {
-                if self.away_until.load(Ordering::Acquire) > 0
-                    && self.away_until.swap(0, Ordering::AcqRel) > 0
-                {
-                    tracing::info!("the bucket of large files answers again");
-                }
-            }
+            _ => self.gate.note_answer(pass),
         }
         answer
-    }
-
-    /// True while it answers, and now and then for one who tries whether it does again.
-    fn may_ask(&self) -> bool {
-        let until = self.away_until.load(Ordering::Acquire);
-        if until == 0 {
-            return true;
-        }
-        let now = self.now();
-        let next = now + millis(CALL_MAX);
-        now >= until
-            && (self.away_until)
-                .compare_exchange(until, next, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok()
     }
 
     /// Refuses at once what would be asked in vain.
@@ -364,8 +298,7 @@ impl Bucket {
     /// # Errors
     /// [`StoreError::BucketAway`] while it does not answer and it is not yet time to try again.
     pub(super) fn require_answers(&self) -> Result<()> {
-        let until = self.away_until.load(Ordering::Acquire);
-        if until > 0 && self.now() < until {
+        if self.gate.is_shut() {
             return Err(StoreError::BucketAway);
         }
         Ok(())
@@ -377,10 +310,6 @@ impl Bucket {
         } else {
             Path::from(format!("{}/{name}", self.prefix))
         }
-    }
-
-    fn now(&self) -> u64 {
-        millis(self.began.elapsed())
     }
 
     /// Has a task do this, and waits for it.
@@ -422,8 +351,17 @@ fn unfit(reason: impl Into<String>) -> StoreError {
     }
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// How `object_store` repeats a request by itself: with the keys and the time of the first one.
+fn repeated(repeats_max: usize) -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(50),
+            max_backoff: Duration::from_secs(1),
+            base: 2.0,
+        },
+        max_retries: repeats_max,
+        retry_timeout: KEYS_REPEATED_FOR,
+    }
 }
 
 /// True for a name such as `2026-11-23`.

@@ -10,7 +10,8 @@ use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer};
 use serde::Deserialize;
 
-use super::client::{is_silence, unexpected};
+use super::client::{OfList, is_silence, unexpected};
+use super::refusal::STATUS;
 use super::{Bucket, is_day};
 use crate::store::Result;
 
@@ -50,7 +51,7 @@ impl Bucket {
         let mut given_up = 0;
         let mut after = Marker::default();
         loop {
-            let list = match self.asked(self.unfinished(&after)).await {
+            let list = match self.listed(|| self.unfinished(&after)).await {
                 Ok(list) => list,
                 Err(error) if is_silence(&error) => {
                     return Err(self.failed("listing uploads", &error));
@@ -81,8 +82,8 @@ impl Bucket {
 
     async fn give_up(&self, upload: &Unfinished) -> Result<()> {
         let path = Path::from(upload.key.as_str());
-        let asked = self.store.abort_multipart(&path, &upload.upload_id);
-        match self.asked(asked).await {
+        let abort = || self.store.abort_multipart(&path, &upload.upload_id);
+        match self.asked(None, abort).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.failed("giving an upload up", &error)),
         }
@@ -112,6 +113,7 @@ impl Bucket {
         // The crate has no such request, but signs any.
         let options = SignedUrlOptions::new().with_query(query);
         let mut request = HttpRequest::new(HttpRequestBody::empty());
+        request.extensions_mut().insert(OfList);
         let method = request.method().clone();
         let address = self
             .store
@@ -125,7 +127,10 @@ impl Bucket {
             .map_err(unexpected)?
             .into_parts();
         if !head.status.is_success() {
-            return Err(unexpected(format!("it answers with {}", head.status)));
+            return Err(unexpected(format!(
+                "it answers with {STATUS}{}:",
+                head.status
+            )));
         }
         let text = Limited::new(body, LIST_BYTES_MAX).collect().await;
         let text = text.map_err(unexpected)?.to_bytes();

@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
+use object_store::multipart::{MultipartStore, PartId};
+use object_store::{MultipartId, ObjectStoreExt, PutPayload};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Bucket;
 use super::body::ReadBack;
+use super::patience::Patience;
+use super::refusal::is_no_upload;
 use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
 use crate::base::limits::{UPLOAD_PART_BYTES, UPLOAD_PARTS_OF_ONE_MAX};
 use crate::store::{LargeBodies, Result, Staging, StoreError};
 
-/// How long a part may take with its repetitions, and how long the bucket may take to put parts together.
-const PART_MAX: Duration = Duration::from_mins(2);
 /// How long an upload that is given up waits for its parts that are under way.
 const PARTS_END_MAX: Duration = Duration::from_secs(30);
 /// How long is waited for memory for a part.
@@ -33,13 +34,14 @@ pub(in crate::store) struct BucketUpload {
     bucket: Arc<Bucket>,
     place: String,
     part: Part,
-    /// Begun with the second part.
-    multipart: Option<Box<dyn MultipartUpload>>,
+    /// Of an upload in parts, which the first of them begins.
+    id: Option<MultipartId>,
+    /// How many parts it has, those that are under way, each with its memory, and those before that the bucket has.
     parts: usize,
+    sending: VecDeque<JoinHandle<object_store::Result<PartId>>>,
+    sent: Vec<PartId>,
     /// Bytes of all of it, where they are known.
     announced: Option<u64>,
-    /// Parts under way, each with its memory.
-    sending: VecDeque<JoinHandle<object_store::Result<()>>>,
     size: u64,
     stage: Stage,
 }
@@ -69,10 +71,11 @@ impl BucketUpload {
             bucket: Arc::clone(bucket),
             place,
             part: Part::default(),
-            multipart: None,
+            id: None,
             parts: 0,
-            announced: None,
             sending: VecDeque::new(),
+            sent: Vec::new(),
+            announced: None,
             size: 0,
             stage: Stage::Open,
         }
@@ -109,46 +112,46 @@ impl BucketUpload {
                 bytes_max: PARTS_MAX * UPLOAD_PART_BYTES,
             });
         }
+        let id = self.begun()?;
         let part = std::mem::take(&mut self.part);
-        if self.multipart.is_none() {
-            let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
-            let begun = self.bucket.wait(async move {
-                let begun = bucket.asked(bucket.store.put_multipart(&path)).await;
-                begun.map_err(|error| bucket.upload_failed("beginning an upload", &error))
-            });
-            self.multipart = Some(begun?);
-        }
-        let Some(multipart) = &mut self.multipart else {
-            return Err(StoreError::Stopped);
-        };
-        let sent = multipart.put_part(part.chunks.into_iter().collect());
-        let memory = part.memory;
+        let payload: PutPayload = part.chunks.into_iter().collect();
+        let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
+        let (number, memory) = (self.parts, part.memory);
         self.parts += 1;
         self.sending.push_back(self.bucket.spawn(async move {
-            let sent = sent.await;
-            drop(memory);
+            let send = || bucket.store.put_part(&path, &id, number, payload.clone());
+            let sent = Patience::OF_PART.ask(send).await;
+            drop((payload, memory));
             sent
         })?);
         Ok(())
+    }
+
+    /// The id of the upload in parts, which is begun if it is not yet.
+    fn begun(&mut self) -> Result<MultipartId> {
+        if let Some(id) = &self.id {
+            return Ok(id.clone());
+        }
+        let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
+        let id = self.bucket.wait(async move {
+            let begin = || bucket.store.create_multipart(&path);
+            let begun = bucket.asked(None, begin).await;
+            begun.map_err(|error| bucket.upload_failed("beginning an upload", &error))
+        })?;
+        Ok(self.id.insert(id).clone())
     }
 
     fn finish_oldest(&mut self) -> Result<()> {
         let Some(oldest) = self.sending.pop_front() else {
             return Ok(());
         };
-        let abort = oldest.abort_handle();
         let bucket = Arc::clone(&self.bucket);
-        self.bucket.wait(async move {
-            match timeout(PART_MAX, oldest).await {
-                Ok(Ok(Ok(()))) => Ok(()),
-                Ok(Ok(Err(error))) => Err(bucket.upload_failed("sending a part", &error)),
-                Ok(Err(_)) => Err(StoreError::Stopped),
-                Err(_) => {
-                    abort.abort();
-                    Err(StoreError::BucketAway)
-                }
-            }
-        })
+        let part = self.bucket.wait(async move {
+            let sent = oldest.await.map_err(|_| StoreError::Stopped)?;
+            sent.map_err(|error| bucket.upload_failed("sending a part", &error))
+        })?;
+        self.sent.push(part);
+        Ok(())
     }
 
     /// Sends what is left and waits until the bucket has all.
@@ -156,21 +159,8 @@ impl BucketUpload {
         if self.stage != Stage::Open {
             return Ok(());
         }
-        let bucket = Arc::clone(&self.bucket);
-        if self.multipart.is_none() {
-            let part = std::mem::take(&mut self.part);
-            let payload: PutPayload = part.chunks.into_iter().collect();
-            let path = self.bucket.path(&self.place);
-            let memory = part.memory;
-            self.bucket.wait(async move {
-                let put = timeout(PART_MAX, bucket.store.put(&path, payload)).await;
-                drop(memory);
-                match put {
-                    Ok(Ok(_)) => Ok(()),
-                    Ok(Err(error)) => Err(bucket.upload_failed("sending a file", &error)),
-                    Err(_) => Err(StoreError::BucketAway),
-                }
-            })?;
+        if self.id.is_none() {
+            self.put()?;
         } else {
             if self.part.bytes > 0 {
                 self.send_part()?;
@@ -178,23 +168,52 @@ impl BucketUpload {
             while !self.sending.is_empty() {
                 self.finish_oldest()?;
             }
-            if let Some(mut multipart) = self.multipart.take() {
-                let (multipart, completed) = self.bucket.wait(async move {
-                    let completed = match timeout(PART_MAX, multipart.complete()).await {
-                        Ok(Ok(_)) => Ok(()),
-                        Ok(Err(error)) => Err(bucket.upload_failed("ending an upload", &error)),
-                        Err(_) => Err(StoreError::BucketAway),
-                    };
-                    Ok((multipart, completed))
-                })?;
-                // To be given up where it failed.
-                self.multipart = Some(multipart);
-                completed?;
-            }
+            self.put_together()?;
         }
         self.bucket.refused_uploads.note(LargeBodies::Well);
         self.stage = Stage::Complete;
         Ok(())
+    }
+
+    /// Sends all of it at once.
+    fn put(&mut self) -> Result<()> {
+        let part = std::mem::take(&mut self.part);
+        let payload: PutPayload = part.chunks.into_iter().collect();
+        let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
+        let memory = part.memory;
+        self.bucket.wait(async move {
+            let put = || bucket.store.put(&path, payload.clone());
+            let put = Patience::OF_FILE.ask(put).await;
+            drop((payload, memory));
+            match put {
+                Ok(_) => Ok(()),
+                Err(error) => Err(bucket.upload_failed("sending a file", &error)),
+            }
+        })
+    }
+
+    /// Has the bucket put the parts together.
+    fn put_together(&mut self) -> Result<()> {
+        let id = self.begun()?;
+        // One that failed was told of.
+        if self.sent.len() < self.parts {
+            return Err(StoreError::BucketAway);
+        }
+        let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
+        let (place, last) = (self.place.clone(), self.size - 1);
+        let sent = self.sent.clone();
+        self.bucket.wait(async move {
+            let end = || bucket.store.complete_multipart(&path, &id, sent.clone());
+            match Patience::OF_PART.ask(end).await {
+                Ok(_) => Ok(()),
+                // The answer to an attempt before was lost if all is there: nobody else writes to this place.
+                Err(error) if is_no_upload(&error) => match bucket.bytes(&place, last, 1).await {
+                    Ok(Some(_)) => Ok(()),
+                    _ => Err(bucket.upload_failed("ending an upload", &error)),
+                },
+                Err(error) => Err(bucket.upload_failed("ending an upload", &error)),
+            }
+        })
     }
 }
 
@@ -256,15 +275,19 @@ impl Drop for BucketUpload {
             return;
         }
         let (bucket, place) = (Arc::clone(&self.bucket), self.place.clone());
-        let multipart = self.multipart.take().filter(|_| self.stage == Stage::Open);
-        if multipart.is_none() && self.size == 0 {
+        let id = self.id.take().filter(|_| self.stage == Stage::Open);
+        if id.is_none() && self.size == 0 {
             return;
         }
         self.bucket.start(async move {
             // One that comes to the bucket behind the end of its upload stays there.
             end_all(sending).await;
-            let given_up = match multipart {
-                Some(mut multipart) => bucket.asked(multipart.abort()).await,
+            let given_up = match id {
+                Some(id) => {
+                    let path = bucket.path(&place);
+                    let abort = || bucket.store.abort_multipart(&path, &id);
+                    bucket.asked(None, abort).await
+                }
                 None => bucket.removed(&place).await,
             };
             if let Err(error) = given_up {
@@ -282,7 +305,7 @@ impl Drop for BucketUpload {
 }
 
 /// Waits until these parts have come to the bucket or have failed, and gives up those that take too long.
-async fn end_all(sending: VecDeque<JoinHandle<object_store::Result<()>>>) {
+async fn end_all(sending: VecDeque<JoinHandle<object_store::Result<PartId>>>) {
     let over = Instant::now() + PARTS_END_MAX;
     for mut part in sending {
         if timeout_at(over, &mut part).await.is_err() {

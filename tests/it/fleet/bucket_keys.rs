@@ -3,10 +3,11 @@
 use std::fs;
 use std::process::{Command, Output};
 
+use super::Fleet;
 use crate::harness::bucket::{KEY_ID, SECRET_KEY, TestBucket};
-use crate::harness::own_folder;
 use crate::harness::role_service::{PLATFORM_TOKEN, RoleService};
 use crate::harness::server::Database;
+use crate::harness::{Project, own_folder};
 
 /// All that may say it in the environment.
 const VARIABLES: [&str; 10] = [
@@ -143,4 +144,25 @@ fn what_a_platform_says_wrongly_is_told() {
     for half in [&account[1..], &pod[..1]] {
         assert!(refused(&[], blobs, half).starts_with("siteconf: there are no keys for "));
     }
+}
+
+#[test]
+fn keys_that_are_not_given_say_nothing_of_the_files() {
+    let fleet = Fleet::with_bucket();
+    let daemon = fleet.daemon(&[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    project.save("main", "large.bin", vec![b'x'; 100_000]);
+    let flags = daemon.store_flags();
+    let store: Vec<_> = flags[..4].iter().map(|it| it.to_str().unwrap()).collect();
+    let account = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere/token"),
+        ("AWS_ROLE_ARN", "arn:aws:iam::1:role/shop"),
+        ("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1"),
+    ];
+    let cat = ["cat", "acme/shop.erp", "main", "large.bin"];
+    let refused = run(&store, &fleet.bucket().url(), &account, &cat);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let away = ": the bucket of large files does not answer\n";
+    assert!(said.ends_with(away) && !said.contains("damaged"), "{said}");
 }

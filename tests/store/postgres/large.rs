@@ -283,6 +283,29 @@ fn a_daemon_sweeps_once_a_day() {
 }
 
 #[test]
+fn a_list_that_does_not_come_keeps_nothing_in_the_trash_and_nobody_from_reading() {
+    let (database, bucket) = (Database::new(), TestBucket::alone());
+    database.ask("UPDATE siteconf.sweep SET at = now() - interval '25 hours'");
+    let over = bucket.plant("2020-01-01/over");
+    database
+        .ask("INSERT INTO siteconf.trash VALUES ('2020-01-01/over', now() - interval '15 days')");
+    let store = open(&database, &bucket);
+    store.require_large().unwrap();
+    let bytes = noise(7, 300_000);
+    store
+        .commit(of_objects(vec![large(&store, &bytes)]))
+        .unwrap();
+    bucket.fault(Fault::HangsLists, None);
+    store.keep_bucket();
+    // It does not come for longer than all else may take.
+    soon(|| bucket.faults_done() == 1);
+    assert!(!over.exists());
+    assert_eq!(store.large_bodies(), LargeBodies::Well);
+    drop(staged(&store, &noise(8, 100_000)));
+    assert!(read(store, &bytes).unwrap() == bytes);
+}
+
+#[test]
 fn a_place_that_may_be_swept_is_refused() {
     let (database, bucket) = (Database::new(), TestBucket::new());
     let store = open(&database, &bucket);

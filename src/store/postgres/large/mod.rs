@@ -1,30 +1,23 @@
 //! Large blobs of a store in PostgreSQL: in a bucket, at the places that the rows name.
 
+mod keeper;
 pub(super) mod sweep;
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
 
-use tokio::time::{MissedTickBehavior, interval};
-
-use self::sweep::{sweep, sweep_daily};
+use self::keeper::Keeper;
+use self::sweep::sweep;
 use super::link::Link;
-use super::server::Server;
 use super::{PostgresStore, READER_SETTINGS};
-use crate::base::clock::{Clock, SystemClock};
+use crate::base::clock::Clock;
 use crate::store::bucket::{Bucket, BucketUpload};
 use crate::store::bucket_access::BucketAccess;
-use crate::store::remote::repeated::Repeated;
 use crate::store::{Result, StoreError};
 
 /// By the database's clock, the only one that all daemons have in common.
 const NEW_PLACE: &str =
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD') || '/' || gen_random_uuid()";
 const HAS_PLACES: &str = "SELECT EXISTS (SELECT FROM siteconf.object WHERE place IS NOT NULL)";
-/// How often the service looks whether the bucket answers.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How often it asks whether it is time to sweep, in looks.
-const SWEEP_EVERY: u32 = 720;
 
 impl PostgresStore {
     /// The same with a bucket for large blobs, of which nothing is asked before it is needed.
@@ -61,7 +54,9 @@ impl PostgresStore {
     /// the store is open.
     pub fn keep_bucket(&self) {
         if let Some(bucket) = &self.bucket {
-            bucket.start(keep(Arc::downgrade(bucket), Arc::clone(&self.server)));
+            let keeper = Keeper::new(bucket, &self.server);
+            bucket.start(Arc::clone(&keeper).keep_looking());
+            bucket.start(keeper.keep_swept());
         }
     }
 
@@ -105,52 +100,5 @@ pub(super) fn without_bucket() -> StoreError {
     StoreError::UnfitBucket {
         reason: "large files of the store lie in one, and blobs names none; set it as before"
             .to_owned(),
-    }
-}
-
-/// Over a connection of its own: what carries requests to the bucket carries it, too.
-async fn keep(bucket: Weak<Bucket>, server: Arc<Server>) {
-    let link = Link::new(&server, READER_SETTINGS);
-    let mut ticks = interval(LOOK_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut looks: u32 = 0;
-    let told = Repeated::default();
-    loop {
-        ticks.tick().await;
-        let Some(bucket) = bucket.upgrade() else {
-            return;
-        };
-        let look = async {
-            let rows = link.read(HAS_PLACES, &[]).await?;
-            let has_places = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
-            bucket.check(server.store_id()?, has_places).await?;
-            if looks.is_multiple_of(SWEEP_EVERY) {
-                sweep_daily(&link, &bucket, &SystemClock).await?;
-            }
-            Ok::<_, StoreError>(())
-        };
-        match look.await {
-            Ok(()) => {
-                looks = looks.wrapping_add(1);
-                told.end();
-            }
-            // Each has told the log itself.
-            Err(
-                StoreError::BucketAway
-                | StoreError::BucketFull
-                | StoreError::Unavailable
-                | StoreError::WentBack
-                | StoreError::LockInTheWay
-                | StoreError::Busy,
-            ) => {}
-            Err(error) if told.is_due(&error.to_string()) => {
-                if matches!(error, StoreError::UnfitBucket { .. }) {
-                    tracing::error!(%error, "large files cannot be kept in the bucket");
-                } else {
-                    tracing::error!(%error, "what lies in the bucket is not looked after");
-                }
-            }
-            Err(_) => {}
-        }
     }
 }

@@ -27,6 +27,9 @@ const FORGET: &str = "SELECT siteconf.forget_trash_v1($1)";
 /// Files that the bucket does not let go, of which each is told: after so many more would be the same.
 const REFUSALS_MAX: u32 = 100;
 
+/// How often a day a sweep is tried that fails: what lasts longer is for the next day.
+const TRIES_MAX: u32 = 4;
+
 /// What was done to the bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Swept {
@@ -45,17 +48,28 @@ impl Swept {
     }
 }
 
-/// Sweeps unless that was done in the last day.
+/// Sweeps unless that was done in the last day. The day is this daemon's then, and no other one tries: a sweep that fails
+/// has so many tries left.
 ///
 /// # Errors
 /// As [`sweep`].
-pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Result<()> {
+pub(super) async fn sweep_daily(
+    link: &Link,
+    bucket: &Bucket,
+    clock: &dyn Clock,
+    tries_left: &mut u32,
+) -> Result<()> {
     require_time(link, clock).await?;
     let claimed = link.read(CLAIM, &[]).await?;
-    if !claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
+    if claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
+        *tries_left = TRIES_MAX;
+    }
+    if *tries_left == 0 {
         return Ok(());
     }
+    *tries_left -= 1;
     let swept = sweep(link, bucket, clock).await?;
+    *tries_left = 0;
     if swept.orphans > 0 {
         tracing::info!(
             files = swept.orphans,
@@ -74,8 +88,9 @@ pub(super) async fn sweep_daily(link: &Link, bucket: &Bucket, clock: &dyn Clock)
     Ok(())
 }
 
-/// Puts into the trash what is older than from the day before yesterday and no row names, and removes what was there
-/// for its time and uploads that are as old. What goes wrong with one of these keeps none of the others.
+/// Removes what was in the trash for its time, and uploads that are older than from the day before yesterday, and puts
+/// into the trash what is as old and no row names. What goes wrong with one of these keeps none of the others: what
+/// needs no list comes first.
 ///
 /// # Errors
 /// [`StoreError::Unfit`] while the database's clock, by which all that is, differs from this one.
@@ -84,9 +99,9 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Re
     let rows = link.read(OLDEST, &[]).await?;
     let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
     let oldest: String = oldest.unwrap_or_default();
-    let orphans = trash_orphans(link, bucket, &oldest).await;
     let trashed = empty_trash(link, bucket).await;
     let unfinished = bucket.give_up_before(&oldest).await;
+    let orphans = trash_orphans(link, bucket, &oldest).await;
     Ok(Swept {
         orphans: orphans?,
         trashed: trashed?,

@@ -1,5 +1,6 @@
 //! Files above the size of a row, in a bucket.
 
+mod outages;
 mod refused;
 
 use std::time::{Duration, Instant};

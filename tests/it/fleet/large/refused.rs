@@ -23,14 +23,21 @@ fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
         let path = format!("{number}.bin");
         let bytes = noise(number, 700_000);
         two.save(&path, &bytes);
-        let errors = || two.other.log().matches("ERROR").count();
+        // What is refused, and that it fails.
+        let errors = || {
+            let log = two.other.log();
+            let told = ["ERROR", "the bucket of large files does not answer"];
+            told.map(|words| log.matches(words).count())
+                .iter()
+                .sum::<usize>()
+        };
         let before = errors();
         two.fleet.bucket().fault(fault, None);
         until(ready, 503).assert_error(
             503,
             "not ready: the bucket of large files does not answer, or cannot be used; the log says why",
         );
-        for _ in 0..5 {
+        for _ in 0..2 {
             two.raw(&path).assert_error(503, AWAY);
         }
         // One of what looks at it, and one of what reads.
@@ -178,6 +185,15 @@ fn what_a_bucket_refuses_is_told_with_what_to_set_right() {
             "access is denied (AccessDenied); see that the keys are right, and may list, read, write and \
              delete there",
         ),
+        (
+            Fault::EndsKeys,
+            "the keys have ended (ExpiredToken); give others with their token, and start again",
+        ),
+        (
+            Fault::FindsNoPage,
+            "what answers there does not know it (404 Not Found); see that endpoint in blobs is right, and \
+             what stands before the server",
+        ),
     ] {
         fleet.bucket().fault(fault, None);
         let (_, _, findings) = status(&daemon);
@@ -186,4 +202,23 @@ fn what_a_bucket_refuses_is_told_with_what_to_set_right() {
         );
         assert_eq!(findings, serde_json::json!([finding]));
     }
+}
+
+#[test]
+fn a_sweep_that_failed_is_told_and_keeps_nothing_whose_time_is_over() {
+    let fleet = Fleet::with_bucket();
+    // Else it may be the one who sweeps.
+    let mut first = fleet.daemon(&[]);
+    first.stop();
+    let over = fleet.bucket().plant("2020-01-01/over");
+    first.database().unwrap().ask(
+        "UPDATE siteconf.sweep SET at = now() - interval '25 hours';
+        INSERT INTO siteconf.trash VALUES ('2020-01-01/over', now() - interval '15 days')",
+    );
+    fleet.bucket().fault(Fault::DeniesLists, None);
+    let daemon = fleet.daemon(&[]);
+    let listed = daemon.logged("listing the bucket failed");
+    assert!(listed["error"].as_str().unwrap().contains("AccessDenied"));
+    daemon.logged("the bucket was not swept");
+    assert!(!over.exists());
 }
