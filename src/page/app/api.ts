@@ -181,8 +181,11 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
 
 const made = new Set<string>();
 
-/** Whether a commit was made by this page: that it appears is no news. */
-export const isMadeHere = (commit: string): boolean => made.has(commit);
+/** Whether a commit was made by this page, so that it is no news; it is true once: others may come back to it. */
+export const takeMade = (commit: string): boolean => made.delete(commit);
+
+/** Branches, as `<project>\n<name>`, that are renamed or deleted here: it may be heard of before it is answered. */
+export const leaving = new Set<string>();
 
 /** Sends a request whose answer is JSON, or nothing. */
 export async function read<T>(path: string, options: Options = {}): Promise<T> {
@@ -192,7 +195,8 @@ export async function read<T>(path: string, options: Options = {}): Promise<T> {
   return value;
 }
 
-const segment = encodeURIComponent;
+/** A name in a path. Dots alone a browser would take for steps: with one in front the service sees and refuses them. */
+const segment = (name: string): string => encodeURIComponent(name).replace(/^\.\.?$/, ".%2F$&");
 
 /** The path of a project. */
 export const projectPath = (repo: string): string => `${API}/projects/${segment(repo)}`;
@@ -201,7 +205,7 @@ export const branchPath = (repo: string, branch: string): string =>
   `${projectPath(repo)}/branches/${segment(branch)}`;
 /** The path of a state: a branch now, or one of its snapshots. */
 export const statePath = (repo: string, branch: string, version?: string): string =>
-  branchPath(repo, branch) + (version ? `/snapshots/${version}` : "");
+  branchPath(repo, branch) + (version ? `/snapshots/${segment(version)}` : "");
 /** The path of a file in a state. */
 export const filePath = (repo: string, branch: string, path: string, version?: string): string =>
   `${statePath(repo, branch, version)}/files/${segment(path)}`;

@@ -119,6 +119,10 @@ export function writing(setting: Setting): Extension {
     highlightActiveLine(),
     highlightActiveLineGutter(),
     dropCursor(),
+    // Files that are dropped are added to the branch: the editor would write what is in them into the text as well.
+    EditorView.domEventHandlers({
+      drop: ({ dataTransfer }) => dataTransfer?.types.includes("Files") ?? false,
+    }),
     setting.plain ? [] : lintGutter(),
     keymap.of([indentWithTab, ...lintKeymap]),
   ];

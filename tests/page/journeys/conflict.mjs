@@ -181,6 +181,7 @@ export default [
     await keys(person, "Control+s");
     await page.getByRole("dialog").getByRole("button", { name: "Let it go" }).click();
     await page.getByRole("heading", { name: "There is no file “a.txt” here" }).waitFor();
+    same(await page.locator(".filehead .pill").count(), 0);
     const left = await world.admin.json("GET", `/site-builder/api/projects/${encodeURIComponent(repo)}/branches/main/tree`);
     same(left, []);
   }],

@@ -2,7 +2,7 @@
 // elsewhere, or not at all.
 import { same, soon } from "../browser.mjs";
 import { file, newProject, PASSWORD, project, REPO } from "../seed.mjs";
-import { another, answerAfter, changed, editor, keys, open, put, saved, text, type } from "./editor/steps.mjs";
+import { another, answerAfter, changed, editor, hold, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
 const dialog = (page) => page.getByRole("dialog");
 const strip = (page) => page.locator(".file .strip");
@@ -14,6 +14,82 @@ const names = async (world, repo) => (await world.admin.json("GET", `${project(r
 async function act(page, at, item) {
   await page.locator(".crumbs .menu").nth(at).locator("button").first().click();
   await page.locator(".items").getByRole("button", { name: item }).click();
+}
+
+/** Somebody has just saved a new file, new.txt. */
+async function newFile(world, name) {
+  const repo = await newProject(world.admin, name, { "a.txt": "a\n" });
+  const person = await world.somebody();
+  const { page } = person;
+  person.expected.push(/404/);
+  await person.login("olga", PASSWORD, open(repo, "new.txt"));
+  await page.getByRole("button", { name: "Create it" }).click();
+  await editor(person);
+  await type(person, "b\n");
+  await changed(person);
+  await keys(person, "Control+s");
+  await saved(person);
+  await page.getByRole("treeitem", { name: "new.txt" }).waitFor();
+  return { person, page };
+}
+
+/** Takes back the save of the new file; the page hears of it all before it is answered. */
+async function undoNew(person) {
+  const { page } = person;
+  const isAnother = await another(page);
+  await answerAfter(person, "DELETE", "**/files/new.txt*", async () => {
+    await isAnother();
+    await page.getByRole("treeitem", { name: "new.txt" }).waitFor({ state: "detached" });
+    await answered(page);
+  });
+  await undo(page, "Saved new.txt");
+  await toast(page, "The save of new.txt was taken back").waitFor();
+}
+
+/** What was asked for before is answered. */
+async function answered(page) {
+  for (const _ of [1, 2]) await page.evaluate(() => fetch("/livez"));
+}
+
+/** Notes whether these words come to the screen from now on; gives what tells it. */
+async function watch(page, words) {
+  await page.evaluate((words) => {
+    globalThis.appeared = false;
+    const look = () => { globalThis.appeared ||= document.body.innerText.includes(words); };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+  }, words);
+  return () => page.evaluate(() => globalThis.appeared);
+}
+
+/** Somebody at the branch of a project, whose window notes the names of branches that it is told are gone. */
+async function hearing(world, address) {
+  const person = await world.somebody();
+  const { page } = person;
+  person.expected.push(/404/, /ERR_ABORTED/, /ERR_INCOMPLETE/);
+  await page.addInitScript(() => {
+    globalThis.gone = [];
+    globalThis.EventSource = class extends EventSource {
+      constructor(...given) {
+        super(...given);
+        this.addEventListener("message", ({ data }) => globalThis.gone.push(...JSON.parse(data).deleted));
+      }
+    };
+  });
+  await person.login("olga", PASSWORD, address);
+  await page.locator(".overview").waitFor();
+  return person;
+}
+
+/** The next such answer comes once the page was told that the branch is gone; gives how many dialogs there were then. */
+async function answerAfterGone(person, method, name) {
+  const { page } = person;
+  let under;
+  await answerAfter(person, method, `**/branches/${name}`, async () => {
+    await page.waitForFunction((name) => globalThis.gone.includes(name), name);
+    await answered(page);
+    under = await dialog(page).count();
+  });
+  return () => under;
 }
 
 export default [
@@ -37,29 +113,49 @@ export default [
   }],
 
   ["the undo of a new file is not told as its deletion by somebody", async (world) => {
-    const repo = await newProject(world.admin, "order/undo-new", { "a.txt": "a\n" });
-    const person = await world.somebody();
+    const { person, page } = await newFile(world, "order/undo-new");
+    await undoNew(person);
+    await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
+    same(await strip(page).count(), 0);
+    same(await page.locator(".file .cm-content").innerText(), "b\n\n");
+  }],
+
+  ["the undo of a new file that was left and opened again is not told as its deletion by somebody", async (world) => {
+    const { person, page } = await newFile(world, "order/undo-left");
+    // By keys: what takes the save back stays for as long as it is pointed at.
+    await hold(page);
+    await page.getByRole("treeitem", { name: "a.txt" }).press("Enter");
+    await page.getByRole("heading", { name: "a.txt", level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "new.txt", level: 1 }).waitFor();
+    await editor(person);
+    await undoNew(person);
+    await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
+    same(await strip(page).count(), 0);
+    same(await page.locator(".file .cm-content").innerText(), "b\n\n");
+  }],
+
+  ["what was typed since a save stays when that is taken back, and is saved with it", async (world) => {
+    const repo = await newProject(world.admin, "order/undo-typed", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
     const { page } = person;
-    person.expected.push(/404/);
-    await person.login("olga", PASSWORD, open(repo, "new.txt"));
-    await page.getByRole("button", { name: "Create it" }).click();
     await editor(person);
     await type(person, "b\n");
     await changed(person);
     await keys(person, "Control+s");
     await saved(person);
-    const isAnother = await another(page);
-    await answerAfter(person, "DELETE", "**/files/new.txt*", async () => {
-      await isAnother();
-      await page.getByRole("treeitem", { name: "new.txt" }).waitFor({ state: "detached" });
-      // What was asked for with the tree is answered, too.
-      for (const _ of [1, 2]) await page.evaluate(() => fetch("/livez"));
-    });
-    await undo(page, "Saved new.txt");
-    await toast(page, "The save of new.txt was taken back").waitFor();
-    await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
+    await type(person, "c\n");
+    await changed(person);
+    await undo(page, "Saved a.txt");
+    await toast(page, "The save of a.txt was taken back").waitFor();
+    await answered(page);
     same(await strip(page).count(), 0);
-    same(await page.locator(".file .cm-content").innerText(), "b\n\n");
+    same(await page.locator(".file .cm-content").innerText(), "a\nb\nc\n\n");
+    same(await text(world, repo, "a.txt"), "a\n");
+    await keys(person, "Control+s");
+    await saved(person);
+    same(await dialog(page).count(), 0);
+    same(await text(world, repo, "a.txt"), "a\nb\nc\n");
   }],
 
   ["what an upload of one's own brings into the open file is told once, as the upload", async (world) => {
@@ -98,19 +194,15 @@ export default [
 
   ["a dialog stays while its renaming of a branch is answered, and the next visit begins without it", async (world) => {
     const repo = await newProject(world.admin, "order/rename", { "a.txt": "a\n" });
-    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const person = await hearing(world, `/site-builder/files/${repo}?branch=main`);
     const { page } = person;
-    person.expected.push(/404/, /ERR_ABORTED/);
-    let under;
-    await answerAfter(person, "PATCH", "**/branches/main", async () => {
-      await page.getByText("There is no branch “main”").waitFor();
-      under = await dialog(page).count();
-    });
+    const under = await answerAfterGone(person, "PATCH", "main");
+    const isMissed = await watch(page, "There is no branch");
     await act(page, 1, "Rename branch…");
     await dialog(page).getByLabel("Name").fill("trunk");
     await page.keyboard.press("Enter");
     await page.getByText("The branch is trunk now").waitFor();
-    same(under, 1);
+    same([under(), await isMissed()], [1, false]);
     await dialog(page).waitFor({ state: "detached" });
     await page.locator(".overview").waitFor();
     // Whoever goes elsewhere leaves it.
@@ -124,6 +216,21 @@ export default [
     await page.goForward();
     await page.locator(".overview").waitFor();
     same(await dialog(page).count(), 0);
+  }],
+
+  ["a branch that is deleted goes with the answer, and nothing is said of it behind the dialog before", async (world) => {
+    const repo = await newProject(world.admin, "order/delete", { "a.txt": "a\n" });
+    await world.admin.json("POST", `${project(repo)}/branches`, { name: "next", from: "main" });
+    const person = await hearing(world, `/site-builder/files/${repo}?branch=next`);
+    const { page } = person;
+    const under = await answerAfterGone(person, "DELETE", "next");
+    const isMissed = await watch(page, "There is no branch");
+    await act(page, 1, "Delete branch…");
+    await dialog(page).getByRole("button", { name: "Delete", exact: true }).click();
+    await toast(page, "Deleted next").waitFor();
+    await page.locator(".overview", { hasText: "Branch main" }).waitFor();
+    same([under(), await isMissed()], [1, false]);
+    same(await names(world, repo), ["main"]);
   }],
 
   ["the dialog of a branch does not go over to one of that name in another project", async (world) => {
@@ -153,16 +260,12 @@ export default [
     await person.route("**/events*", (route) => route.abort());
     await person.login("olga", PASSWORD, `/site-builder/files/${repo}?branch=main`);
     await page.locator(".overview").waitFor();
-    await page.evaluate(() => {
-      globalThis.missed = false;
-      const look = () => { globalThis.missed ||= document.body.innerText.includes("There is no branch"); };
-      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
-    });
+    const isMissed = await watch(page, "There is no branch");
     await act(page, 1, "New branch");
     await dialog(page).getByLabel("Name").fill("next");
     await page.keyboard.press("Enter");
     await page.locator(".overview", { hasText: "Branch next" }).waitFor();
-    same(await page.evaluate(() => globalThis.missed), false);
+    same(await isMissed(), false);
     same(await names(world, repo), ["main", "next"]);
   }],
 
@@ -240,6 +343,35 @@ export default [
     await dialog(page).waitFor({ state: "detached" });
     await world.admin.send("GET", file(repo, "main", "a.txt")).then(() => { throw new Error("it is there"); }, () => null);
     same(await text(world, repo, "b.txt"), "b\n");
+  }],
+
+  ["a move whose answer was lost is made, and its new path not taken by somebody", async (world) => {
+    const repo = await newProject(world.admin, "order/lost-move", { "a.txt": "a\n", "f/c.txt": "c\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    person.expected.push(/404/, /failed/, /ERR_FAILED/);
+    for (const [from, to] of [["a.txt", "b.txt"], ["f", "g"]]) {
+      let tries = 0;
+      await person.route("**/batch", async (route) => {
+        if (++tries > 1) return route.fallback();
+        await route.fetch();
+        await route.abort("failed");
+      });
+      await page.getByRole("treeitem", { name: from }).focus();
+      await keys(person, "F2");
+      await dialog(page).getByLabel("Path").fill(to);
+      await keys(person, "Enter");
+      await dialog(page).getByRole("alert").getByText("The service does not answer.").waitFor();
+      await keys(person, "Enter");
+      await toast(page, `It is ${to} now`).waitFor();
+      await dialog(page).waitFor({ state: "detached" });
+      same(tries, 1);
+      // Nobody can tell what would be taken back.
+      same(await toast(page, `It is ${to} now`).getByRole("button").count(), 0);
+      await page.unrouteAll();
+      await page.getByRole("treeitem", { name: to }).waitFor();
+    }
+    same([await text(world, repo, "b.txt"), await text(world, repo, "g/c.txt")], ["a\n", "c\n"]);
   }],
 
   ["a folder whose deletion was not answered is deleted once that is heard", async (world) => {

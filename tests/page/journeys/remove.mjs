@@ -129,6 +129,21 @@ export default [
     same(await paths(world, repo), ["f/a.txt", "f/g/b.txt", "f/late.txt", "f2/c.txt"]);
   }],
 
+  ["no key deletes a folder before what goes with it is counted", async (world) => {
+    const repo = await newProject(world.admin, "remove/uncounted", { "f/a.txt": "a" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    let batches = 0;
+    page.on("request", (request) => { if (request.url().endsWith("/batch")) batches += 1; });
+    await row(page, "f").waitFor();
+    await person.route((url) => url.pathname.endsWith("/tree") && url.searchParams.get("path") === "f", () => undefined);
+    await ofRow(page, "f", "Delete…");
+    await dialog(page).getByRole("button", { name: "Delete", exact: true }).waitFor();
+    await keys(person, "Control+Enter");
+    await page.evaluate(() => fetch("/livez"));
+    same([batches, await dialog(page).count(), await paths(world, repo)], [0, 1, ["f/a.txt"]]);
+  }],
+
   ["a file that is no text, and one that was found, are deleted, too", async (world) => {
     const repo = await newProject(world.admin, "remove/other", { "deep/in/x.bin": "\u0000\u0001", "deep/in/y.txt": "y" });
     const person = await world.at(open(repo, "deep/in/x.bin"));

@@ -74,6 +74,43 @@ export default [
     same(await page.evaluate(() => globalThis.tops.size), 1, "places scrolled to");
   }],
 
+  ["Enter opens nothing that an earlier text found, nor while an input method has it", async (world) => {
+    const repo = await newProject(world.admin, "tree/enter", { "a.txt": "a", "b.txt": "b" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    const path = () => new URL(page.url()).searchParams.get("path");
+    const compose = (field) => field.evaluate((node) => {
+      const key = { key: "Enter", isComposing: true, bubbles: true, cancelable: true };
+      node.dispatchEvent(new KeyboardEvent("keydown", key));
+    });
+    const filter = page.getByLabel("Filter files");
+    await filter.fill("a.t");
+    await row(page, "b.txt").waitFor({ state: "detached" });
+    await row(page, "a.txt").waitFor();
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await person.route((url) => url.searchParams.get("search") === "b.t", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await filter.fill("b.t");
+    await filter.press("Enter");
+    same(path(), null);
+    release();
+    await row(page, "b.txt").waitFor();
+    await compose(filter);
+    same(path(), null);
+    await filter.press("Enter");
+    await page.waitForURL(/path=b.txt/);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("a.txt");
+    await page.getByRole("option").filter({ hasText: "a.txt" }).waitFor();
+    await compose(page.getByRole("combobox"));
+    same([path(), await page.locator("dialog.finder").count()], ["b.txt", 1]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/path=a.txt/);
+  }],
+
   ["an open folder that somebody removes goes without a complaint", async (world) => {
     const repo = await newProject(world.admin, "tree/gone", { "a.txt": "a", "wide/b.txt": "b" });
     const person = await world.at(`/site-builder/files/${repo}?branch=main`);

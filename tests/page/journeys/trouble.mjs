@@ -58,6 +58,7 @@ export default [
     await page.getByRole("button", { name: "anna", exact: true }).waitFor();
     await editor(person);
     same(await page.locator(".file .cm-content").innerText(), "a\n\n");
+    same(await page.locator(".toast", { hasText: "is not saved" }).count(), 0);
     same(await text(world, repo, "a.txt"), "a\n");
     await person.context.clearCookies();
     await person.login("olga", PASSWORD, open(repo, "a.txt"));
@@ -316,6 +317,36 @@ export default [
     person.expected.push(/404/);
     await world.admin.send("DELETE", file(repo, "main", "a.txt"));
     await bar(page).getByText("deleted this file").waitFor({ timeout: 30_000 });
+  }],
+
+  ["another's way back to what was saved here follows as any save does", async (world) => {
+    const repo = await newProject(world.admin, "acme/comes-back", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    const shows = (words) => soon(() => page.locator(".file .cm-content").innerText(), words);
+    await editor(person);
+    await type(person, "b\n");
+    await changed(person);
+    await keys(person, "Control+s");
+    await saved(person);
+    await put(world, repo, "a.txt", "theirs\n");
+    await shows("theirs\n\n");
+    // The branch has the commit of that save again: it says what the files hold.
+    await put(world, repo, "a.txt", "a\nb\n");
+    await shows("a\nb\n\n");
+  }],
+
+  ["a deletion that is taken back is not told any more", async (world) => {
+    const repo = await newProject(world.admin, "acme/rolled-back", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    person.expected.push(/404/);
+    const { snapshot } = await world.admin.json("DELETE", file(repo, "main", "a.txt"));
+    await bar(page).getByText("admin deleted this file").waitFor();
+    await world.admin.json("POST", `${branch(repo, "main")}/rollback?to=${snapshot}`);
+    await bar(page).waitFor({ state: "detached" });
+    same(await page.locator(".file .cm-content").innerText(), "a\n\n");
   }],
 
   ["another's save that comes while the file is read follows all the same", async (world) => {

@@ -1,10 +1,10 @@
 // Files and folders of this computer become one save.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { same } from "../browser.mjs";
 import { branch, newProject, PASSWORD } from "../seed.mjs";
-import { bytes, hold, text } from "./editor/steps.mjs";
+import { bytes, editor, hold, open, text } from "./editor/steps.mjs";
 
 /** Drops files on the page, as a drag from the desktop would; `null` stands for a folder, which the path names. */
 async function drop(page, files, over = "Drop to add to main") {
@@ -89,6 +89,65 @@ export default [
     await sheet.getByRole("button", { name: "Save 1 file" }).click();
     await page.getByText("Saved 1 file").waitFor();
     same(await text(world, repo, "x/a.txt"), "mine\n");
+  }],
+
+  ["a file that is dropped on the open text is added, and not written into it", async (world) => {
+    const repo = await newProject(world.admin, "acme/drop-on-text", { "a.txt": "a\n" });
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    await page.locator(".file .cm-content").evaluate((node) => {
+      // What a script drops is no entry of a folder for a browser.
+      DataTransferItem.prototype.webkitGetAsEntry = function () {
+        const file = this.getAsFile();
+        return { name: file.name, isFile: true, file: (found) => found(file) };
+      };
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["dropped\n"], "b.txt"));
+      node.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, composed: true, dataTransfer }));
+    });
+    await page.getByRole("dialog", { name: "Add 1 file" }).getByText("1 new · 0 replaced").waitFor();
+    same(await page.locator(".file .cm-content").innerText(), "a\n\n");
+    same(await page.locator(".file").getAttribute("data-changed"), "false");
+  }],
+
+  ["a name whose letters are taken apart, as by a Mac, makes no second file that looks the same", async (world) => {
+    // Each is one letter: composed, and taken apart.
+    const [composed, apart] = ["\u0439.txt", "\u0435\u0308.txt"];
+    const repo = await newProject(world.admin, "acme/apart", { [composed]: "old\n", [apart]: "old\n" });
+    const person = await world.at(`/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    await drop(page, { "\u0438\u0306.txt": "new\n", [apart]: "new\n", "\u0418\u0306.txt": "new\n" });
+    const sheet = page.getByRole("dialog", { name: "Add 3 files" });
+    await sheet.getByText("1 new · 2 replaced").waitFor();
+    await sheet.getByRole("button", { name: "Save 3 files" }).click();
+    await page.getByText("Saved 3 files").waitFor();
+    const there = await world.admin.json("GET", `${branch(repo, "main")}/tree`);
+    same(there.map((entry) => entry.path).sort(), [composed, apart, "\u0419.txt"].sort());
+    for (const { path } of there) same(await text(world, repo, path), "new\n");
+  }],
+
+  ["a file that was changed after it was chosen is named, and not the network", async (world) => {
+    const repo = await newProject(world.admin, "acme/changed-since", { "a.txt": "a\n" });
+    const here = mkdtempSync(join(tmpdir(), "siteconf-changed-"));
+    const path = join(here, "b.txt");
+    writeFileSync(path, "before");
+    const person = await world.at(open(repo, "a.txt"));
+    const { page } = person;
+    await editor(person);
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.locator(".items").getByRole("button", { name: "Choose files" }).click();
+    await (await chooser).setFiles(path);
+    const sheet = page.getByRole("dialog", { name: "Add 1 file" });
+    await sheet.getByText("1 new · 0 replaced").waitFor();
+    writeFileSync(path, "and after");
+    // However coarse the clock of the disk is.
+    utimesSync(path, new Date(), new Date(Date.now() + 60_000));
+    person.expected.push(/failed/, /ERR_/);
+    await sheet.getByRole("button", { name: "Save 1 file" }).click();
+    await sheet.getByRole("alert").getByText("This cannot be read: “b.txt”.").waitFor();
+    rmSync(here, { recursive: true });
   }],
 
   ["a name that the service refuses is told in the sheet", async (world) => {

@@ -54,7 +54,9 @@ export function Files({ where, account, holds, missing, path, onOpen, onUpload, 
           value={filter}
           onFilter={setFilter}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && found.rows?.[0]) onOpen(found.rows[0].path);
+            // What an earlier text found is not what is asked for.
+            const isFound = found.text === filter.trim() && !event.isComposing;
+            if (event.key === "Enter" && isFound && found.rows?.[0]) onOpen(found.rows[0].path);
             if (event.key === "Escape") setFilter("");
           }}
         />

@@ -2,7 +2,7 @@
 import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { isAway } from "../../shared/text.ts";
-import { hasStatus, isMadeHere, onReach } from "../api.ts";
+import { hasStatus, onReach, takeMade } from "../api.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
 import { say } from "./words.ts";
@@ -89,8 +89,17 @@ export class Following extends Reading {
     // what is here.
     if (this.isBusy() || this.ownCommit !== ownCommit || this.work.base.etag !== etag) return;
     if (this.unseen === head) this.unseen = undefined;
-    if (this.drawn.behind) this.set({ behind: null });
-    if (found.kind === "same" || (found.kind === "none" && etag === null)) return;
+    // A commit comes back with what it holds: that of a save here may next be what others went back to.
+    if (!isOwn) this.ownCommit = null;
+    const isSame = found.kind === "same" || (found.kind === "none" && etag === null);
+    const { behind, news } = this.drawn;
+    // What was told of a file is over once it is again what is known here.
+    if (behind || (isSame && news)) this.set({ behind: null, news: isSame ? null : news });
+    if (isSame) {
+      // It has appeared.
+      if (head !== null) takeMade(head);
+      return;
+    }
     // Asked now, not before the read: what was typed meanwhile counts.
     const edited = this.drawn.phase === "text" && this.work.isPrecious(this.drawn);
     const deleted = found.kind === "none";
@@ -99,6 +108,6 @@ export class Following extends Reading {
     if (head === null) return;
     const author = await lastAuthor(this.place);
     // What was done elsewhere on the page, as an upload, is told there.
-    if (author && !isMadeHere(head)) notify(say("followed", { who: author.who }));
+    if (author && !takeMade(head)) notify(say("followed", { who: author.who }));
   }
 }

@@ -3,7 +3,8 @@ import { encode, type Form, NEW } from "../../editor/bytes.ts";
 import type { DraftKey, LeftMerge, Version } from "../../shared/drafts.ts";
 import { complain, notify, unsay } from "../../shared/notice.tsx";
 import { t, wordsOf } from "../../shared/text.ts";
-import { hasStatus, onReach, type Schemas } from "../api.ts";
+import { accountNow, hasStatus, onReach, type Schemas } from "../api.ts";
+import { type Opened, openedIn } from "../parts/opened.ts";
 import { go } from "../route.ts";
 import { type Conflict, conflictOf, sameForm, takeUp } from "./conflict/conflict.ts";
 import { Following } from "./following.ts";
@@ -97,12 +98,18 @@ export class OpenFile extends Following {
     this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
     this.set({ changed: this.differs() });
     this.keep();
-    const undo = { label: t("undo"), run: () => void this.undo(saved.etag, before) };
+    const undo = { label: t("undo"), run: () => void this.here().undo(saved.etag, before) };
     const can = before.etag !== null || this.owner.mayDelete();
     unsay(this.about("unsaved"));
     notify(say("saved", { path: this.place.path }), can ? undo : undefined, this.about("saved"));
     this.owner.onChanged();
     if (this.abort.signal.aborted && this.isPrecious()) this.tellUnsaved();
+  }
+
+  /** This file as it is on the screen, which may have been left and opened again since; else this one. */
+  private here(): Opened {
+    const open = openedIn(this.key);
+    return open?.key.path === this.key.path ? open : this;
   }
 
   /** Whether somebody would miss what is on the screen. */
@@ -114,6 +121,8 @@ export class OpenFile extends Following {
 
   /** Says of a file that is no longer on the screen, where its state would be told, that it waits to be saved. */
   private tellUnsaved(message?: string): void {
+    // Whoever is logged in by now is not to hear of another's edits, nor could they open them.
+    if (accountNow() !== this.key.account) return;
     const { repo, branch, path } = this.place;
     const back = { label: say("openAgain"), run: () => go({ screen: "files", repo, branch, path }) };
     const about = this.about("unsaved");
@@ -138,25 +147,27 @@ export class OpenFile extends Following {
   }
 
   /** Puts back what was there before a save, unless somebody saved since. */
-  private async undo(etag: string, before: Base): Promise<void> {
+  async undo(etag: string, before: Base): Promise<void> {
     const { chosen } = this.work;
     // What was read so before is so again.
     if (chosen) this.work.chosen = before.form.encoding;
     this.isUndoing = true;
     try {
       const { text, form } = versionOfBase(before);
-      const done =
-        before.etag === null
-          ? await deleteFile(this.place, etag)
-          : await saveFile(this.place, encode(text, form), etag, "");
+      const isNew = before.etag === null;
+      const done = isNew
+        ? await deleteFile(this.place, etag)
+        : await saveFile(this.place, encode(text, form), etag, "");
       this.ownCommit = done.commit_id;
       this.isUndoing = false;
       notify(say("undone", { path: this.place.path }), undefined, this.about("saved"));
-      if (before.etag === null && this.work.base.etag === etag) {
-        // The text stays here, as that of a file that is not there yet.
-        this.work.base = { ...before, document: this.work.documentOf("") };
-        this.set({ isNew: true, changed: true });
-        this.keep();
+      // A file that is deleted has neither.
+      const { etag: tag, size = 0 }: Partial<Schemas["SavedFile"]> = done;
+      if (this.work.base.etag === etag && (isNew || this.isPrecious())) {
+        // What is here stays, as an edit of what is there again.
+        this.work.base = { document: this.work.documentOf(text), text, form, etag: tag ?? null };
+        this.set({ isNew, size, news: null });
+        this.typed();
         await this.look();
       } else await this.follow(null);
       this.owner.onChanged();

@@ -3,6 +3,7 @@ import { Icon } from "../../shared/icons.tsx";
 import { complain, notify } from "../../shared/notice.tsx";
 import { Copy, Empty } from "../../shared/parts.tsx";
 import { ago, size, wordsOf } from "../../shared/text.ts";
+import { hasStatus } from "../api.ts";
 import { address } from "../route.ts";
 import type { Drawn } from "./drawn.ts";
 import { lastChange, type Place, saveFile } from "./remote.ts";
@@ -32,7 +33,8 @@ export function Other({ place, other, editable, onReplaced, onCreate }: OtherPro
       await saveFile(place, file, other.etag, "");
       notify(say("replaced", { path: place.path }));
     } catch (error) {
-      complain(wordsOf(error));
+      const isLate = hasStatus(error, 412);
+      complain(isLate ? say("troubleOther", { message: `${say("conflict")}.` }) : wordsOf(error));
     }
     onReplaced();
   };
@@ -50,7 +52,12 @@ export function Other({ place, other, editable, onReplaced, onCreate }: OtherPro
             <input
               type="file"
               class="said"
-              onChange={(event) => void replace(event.currentTarget.files?.[0])}
+              onChange={(event) => {
+                const file = event.currentTarget.files?.[0];
+                // Else a browser would say nothing of the same file chosen once more.
+                event.currentTarget.value = "";
+                void replace(file);
+              }}
             />
           </label>
         )}

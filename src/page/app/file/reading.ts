@@ -147,7 +147,9 @@ export class Reading {
     } else if (found.kind !== "same") {
       this.work.editor = null;
       this.work.base = found.kind === "none" ? NOTHING : { ...this.work.base, etag: found.etag };
-      this.set({ phase: "other", other: found });
+      const { edition, message } = this.drawn;
+      // Nothing is left that would have been said of a text.
+      this.set({ ...START, phase: "other", other: found, edition, message });
     }
   }
 

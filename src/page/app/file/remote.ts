@@ -44,6 +44,13 @@ const urlOf = (place: Place): string => filePath(place.repo, place.branch, place
 /** The address that a browser downloads a file from. */
 export const downloadUrl = urlOf;
 
+/**
+ * The tag that the service gave. A proxy that compresses makes it a weak one, or writes how it did so behind it: a
+ * condition would never hold for that. The service's own are hexadecimal digits.
+ */
+const tagOf = (answer: Response): string =>
+  (answer.headers.get("ETag") ?? "").replace(/^W\/|-\w+(?="$)/g, "");
+
 interface How {
   /** The tag of what is here. */
   known?: string | null;
@@ -67,7 +74,7 @@ export async function readFile(place: Place, how: How = {}): Promise<Found> {
     throw error;
   }
   if (answer.status === 304) return { kind: "same" };
-  const etag = answer.headers.get("ETag") ?? "";
+  const etag = tagOf(answer);
   const told = Number(answer.headers.get("Content-Length"));
   if (told > TEXT_MAX) {
     await answer.body?.cancel();

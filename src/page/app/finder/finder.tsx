@@ -92,6 +92,8 @@ export function Finder({ where, groups, onFile, onClose }: FinderProps) {
     command.run();
   };
   const keys = (event: KeyboardEvent) => {
+    // That of an input method.
+    if (event.isComposing) return;
     if (event.key === "ArrowDown") choose(Math.min(found.length - 1, chosen + 1));
     else if (event.key === "ArrowUp") choose(Math.max(0, chosen - 1));
     else if (event.key === "Enter") run(found[chosen]);

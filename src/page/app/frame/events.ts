@@ -1,7 +1,7 @@
 // What others change meanwhile: the service tells of each branch that was made, changed or deleted.
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
-import { projectPath, type Schemas } from "../api.ts";
+import { leaving, projectPath, type Schemas } from "../api.ts";
 import { listen } from "./stream.ts";
 
 type Branch = Schemas["AdminBranch"];
@@ -26,7 +26,7 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
         onOpen: () => known.current.again(),
         onData: (data) => {
           const { value, set } = known.current;
-          if (value) set(merged(value, JSON.parse(data) as Told));
+          if (value) set(merged(value, JSON.parse(data) as Told, repo));
         },
       });
     };
@@ -44,10 +44,11 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
   }, [repo]);
 }
 
-function merged(list: Branch[], { branches, deleted }: Told): Branch[] {
+function merged(list: Branch[], { branches, deleted }: Told, repo: string): Branch[] {
   const changed = new Map(branches.map((branch) => [branch.name, branch]));
+  // One that goes by what is under way here goes with the answer to that, which takes along who looks at it.
   const kept = list
-    .filter((branch) => !deleted.includes(branch.name) || changed.has(branch.name))
+    .filter(({ name }) => !deleted.includes(name) || changed.has(name) || leaving.has(`${repo}\n${name}`))
     .map((branch) => changed.get(branch.name) ?? branch);
   const added = branches.filter((branch) => !list.some((one) => one.name === branch.name));
   return [...kept, ...added].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure, hasStatus } from "../api.ts";
+import { Failure, hasStatus, leaving } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { undo } from "../parts/undo.ts";
 import type { BranchSheetProps } from "./acts.tsx";
@@ -10,22 +10,38 @@ import * as calls from "./calls.ts";
 import { Delete } from "./delete.tsx";
 import { say } from "./words.ts";
 
+/** Does what takes its name from a branch: that this goes is taken in with the answer, be it heard of before. */
+async function leave(repo: string, name: string, again: () => void, act: () => Promise<void>): Promise<void> {
+  const left = `${repo}\n${name}`;
+  leaving.add(left);
+  try {
+    await act();
+  } catch (error) {
+    // It may have gone all the same, or by somebody else.
+    again();
+    throw error;
+  } finally {
+    leaving.delete(left);
+  }
+}
+
 export function RenameBranch({ session, project, branch, projects, branches, onClose }: BranchSheetProps) {
   const { repo_id: repo } = project;
   const { username: account } = session;
   const { name } = branch;
   const [wanted, setWanted] = useState(name);
   const to = wanted.trim();
-  const rename = async (from: string, next: string) => {
-    const renamed = await calls.renameBranch(repo, from, next);
-    const others = branches.value?.filter((one) => one.name !== from && one.name !== next) ?? [];
-    const list = [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
-    const place = { account, repo };
-    await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.set(list));
-    // Which one is the default may be another now.
-    branches.again();
-    projects.again();
-  };
+  const rename = (from: string, next: string) =>
+    leave(repo, from, branches.again, async () => {
+      const renamed = await calls.renameBranch(repo, from, next);
+      const others = branches.value?.filter((one) => one.name !== from && one.name !== next) ?? [];
+      const list = [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
+      const place = { account, repo };
+      await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.set(list));
+      // Which one is the default may be another now.
+      branches.again();
+      projects.again();
+    });
   const send = async () => {
     await rename(name, to);
     onClose();
@@ -82,16 +98,17 @@ export function DeleteBranch({ session, project, branch, projects, branches, onC
       holds={t("fileCount", { n: branch.files })}
       next={{ screen: "files", repo }}
       onClose={onClose}
-      onDelete={async () => {
-        try {
-          await calls.deleteBranch(repo, name, seen ?? branch.commit.id);
-        } catch (error) {
-          if (!hasStatus(error, 412)) throw error;
-          see(null);
-          branches.again();
-          throw new Failure(400, say("branchLate"));
-        }
-      }}
+      onDelete={() =>
+        leave(repo, name, branches.again, async () => {
+          try {
+            await calls.deleteBranch(repo, name, seen ?? branch.commit.id);
+          } catch (error) {
+            if (!hasStatus(error, 412)) throw error;
+            see(null);
+            throw new Failure(400, say("branchLate"));
+          }
+        })
+      }
       onGone={() => {
         branches.set(branches.value?.filter((one) => one.name !== name) ?? []);
         again();

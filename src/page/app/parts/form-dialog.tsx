@@ -43,7 +43,8 @@ export function FormDialog({
   }, [ready]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (busy) return;
+    // A key sends it whatever the button says.
+    if (busy || !ready) return;
     setBusy(true);
     try {
       await onSend(new FormData(event.currentTarget as HTMLFormElement));

@@ -1,6 +1,7 @@
-// The file that is on the screen, for what deletes it or moves it from elsewhere on the page.
+// The file that is on the screen, for what deletes it, moves it or takes back a save of it from elsewhere on the page.
 import type { DraftPlace } from "../../shared/drafts/places.ts";
 import type { DraftKey } from "../../shared/drafts.ts";
+import type { Base } from "../file/work.ts";
 
 export interface Opened {
   readonly key: DraftKey;
@@ -10,6 +11,8 @@ export interface Opened {
   isPrecious(): boolean;
   /** Keeps nothing more, and says nothing when it is closed: what was typed has gone, or has gone along. */
   release(): void;
+  /** Takes back a save of it, with the tag that this gave it and what it began from. */
+  undo(etag: string, before: Base): Promise<void>;
 }
 
 let opened: Opened | null = null;

@@ -35,6 +35,18 @@ function answerOf(request: XMLHttpRequest): Response {
   return new Response(isBare ? null : request.responseText, { status, statusText, headers });
 }
 
+/** The path of the first that cannot be read any more: a browser gives nothing of a file that was changed since. */
+export async function unreadOf(files: readonly { path: string; file: Blob }[]): Promise<string | undefined> {
+  for (const { path, file } of files) {
+    try {
+      await file.slice(0, 1).arrayBuffer();
+    } catch {
+      return path;
+    }
+  }
+  return undefined;
+}
+
 /** Bytes that a save sends. */
 const bytesOf = (save: Save): number =>
   save.kind === "file" ? save.file.file.size : save.files.reduce((sum, file) => sum + tarSize(file), 1024);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cut, type Save, type Step, steps, under } from "./plan.ts";
+import { cut, note, type Present, type Save, type Step, steps, under } from "./plan.ts";
 import { isLeftOut } from "./walk.ts";
 
 const step = (path: string, size: number): Step => ({
@@ -34,7 +34,8 @@ test("a folder may be written in any way", () => {
 });
 
 test("what is there is told, and stays executable", () => {
-  const present = { commit: "", files: new Map([["x/a", { executable: true, etag: "t" }]]) };
+  const there = { path: "x/a", executable: true, etag: "t" };
+  const present = { commit: "", files: new Map([["x/a", there]]) };
   const file = new File([], "a");
   const found = steps(
     [
@@ -51,6 +52,25 @@ test("what is there is told, and stays executable", () => {
       ["x/b", false, false],
     ],
   );
+});
+
+test("a name whose letters are taken apart is that of a file that looks the same, or else is composed", () => {
+  const [composed, apart] = ["\u0439", "\u0438\u0306"];
+  const planned = (there: string[], path: string, folder = "") => {
+    const present: Present = { commit: "", files: new Map() };
+    for (const one of there) note(present.files, { path: one, executable: false, etag: one });
+    return steps([{ path, file: new File([], path) }], folder, present).map((one) => [one.path, one.etag]);
+  };
+  assert.deepEqual(planned([], apart), [[composed, null]]);
+  for (const there of [composed, apart]) {
+    for (const path of [composed, apart]) assert.deepEqual(planned([there], path), [[there, there]]);
+  }
+  for (const path of [composed, apart]) {
+    assert.deepEqual(planned([composed, apart], path), [[path, path]]);
+    assert.deepEqual(planned([apart, composed], path), [[path, path]]);
+  }
+  // The folder is as it is there.
+  assert.deepEqual(planned([], apart, apart), [[`${apart}/${composed}`, null]]);
 });
 
 test("what a computer keeps for itself is left out", () => {

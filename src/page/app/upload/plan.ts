@@ -55,19 +55,34 @@ export function cut(files: readonly Step[], limits: Limits): Save[] {
   return [...saves, ...large];
 }
 
-/** What lies in a branch where the files will: modes and tags by path, and the state that was looked at. */
-export interface Present {
-  commit: string;
-  files: Map<string, { executable: boolean; etag: string | null }>;
+/** A file that is there. */
+interface There {
+  path: string;
+  executable: boolean;
+  etag: string | null;
 }
 
-/** What each file will do. */
+/** What lies in a branch where the files will, and the state that was looked at. */
+export interface Present {
+  commit: string;
+  /** By their paths, and by these as they are composed: a Mac takes letters apart, and the name looks the same. */
+  files: Map<string, There>;
+}
+
+/** Notes a file that is there. */
+export function note(files: Present["files"], there: There): void {
+  files.set(there.path, there);
+  const composed = there.path.normalize();
+  if (!files.has(composed)) files.set(composed, there);
+}
+
+/** What each file will do: to one whose path looks the same, if there is one; else its name is composed. */
 export function steps(picked: readonly Picked[], folder: string, present: Present): Step[] {
   return picked.map(({ path, file }) => {
     const whole = under(folder, path);
-    const there = present.files.get(whole);
+    const there = present.files.get(whole) ?? present.files.get(whole.normalize());
     return {
-      path: whole,
+      path: there?.path ?? under(folder, path.normalize()),
       file,
       replaces: there !== undefined,
       executable: there?.executable ?? false,

@@ -22,7 +22,8 @@ export function usePresent(target: Target, files: Picked[], folder: string, turn
     set(null);
     fail(null);
     const ask = () => {
-      const paths = files.map((one) => under(folder, one.path));
+      // As it is written here, and as it would be if it is new.
+      const paths = files.flatMap(({ path }) => [under(folder, path), under(folder, path.normalize())]);
       look(target, paths, signal).then(
         (found) => !signal.aborted && set(found),
         (error) => !signal.aborted && fail(error),

@@ -1,6 +1,6 @@
 // What an upload asks of the service.
 import { branchPath, type Carry, filePath, hasStatus, query, read, type Schemas, statePath } from "../api.ts";
-import type { Present, Step } from "./plan.ts";
+import { note, type Present, type Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 
 /** Folders asked for one by one; for more the whole tree is asked for at once. */
@@ -24,8 +24,8 @@ export async function look(
         as,
       });
       for (const entry of list) {
-        if (entry.type !== "blob") continue;
-        files.set(entry.path, { executable: entry.mode === "100755", etag: entry.etag ?? null });
+        const { path, type, mode, etag = null } = entry;
+        if (type === "blob") note(files, { path, executable: mode === "100755", etag });
       }
     } catch (error) {
       // A folder that is not there yet, or a file in its place: then the save says so.

@@ -28,7 +28,8 @@ function service(commits: (string | null)[], tags: Record<string, string>, head:
 }
 
 const target = { repo: "p.erp", branch: "main" };
-const looked: Present = { commit: "c0", files: new Map([["b", { executable: false, etag: '"b0"' }]]) };
+const there = { path: "b", executable: false, etag: '"b0"' };
+const looked: Present = { commit: "c0", files: new Map([["b", there]]) };
 const picked = ["a", "large", "b"].map((path) => ({
   path,
   file: new File(["x".repeat(path.length * 2000)], path),

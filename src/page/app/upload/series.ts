@@ -6,7 +6,7 @@ import { type Done, look, saveBatch, saveFile, type Target, type Way } from "./s
 /** What is saved already, of an upload of several saves. */
 export interface Made {
   saves: number;
-  paths: Set<string>;
+  files: Set<Blob>;
   /** The snapshot from before the first; null where to go back to it would take away what others saved, too. */
   first: string | null;
   /** The snapshot from before the last. */
@@ -17,7 +17,7 @@ export interface Made {
 
 export const nothingMade = (): Made => ({
   saves: 0,
-  paths: new Set(),
+  files: new Set(),
   first: null,
   last: null,
   commit: null,
@@ -68,6 +68,6 @@ export async function sendAll(
     made.last = done.snapshot;
     made.commit = done.commit;
     commit = done.commit;
-    for (const step of stepsOf(save)) made.paths.add(step.path);
+    for (const step of stepsOf(save)) made.files.add(step.file);
   }
 }

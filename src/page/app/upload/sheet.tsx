@@ -3,11 +3,11 @@ import { Dialog, useDrawn } from "../../shared/dialog.tsx";
 import { type Action, complain, notify } from "../../shared/notice.tsx";
 import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
-import { Failure, type Schemas } from "../api.ts";
+import { Failure, hasStatus, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
 import { undo } from "../parts/undo.ts";
-import { carrying, Flow } from "./carry.ts";
-import { cut, type Save, type Step, steps, under } from "./plan.ts";
+import { carrying, Flow, unreadOf } from "./carry.ts";
+import { cut, type Save, type Step, steps } from "./plan.ts";
 import { usePresent } from "./present.ts";
 import { Progress, Still } from "./progress.tsx";
 import type { Target } from "./send.ts";
@@ -52,7 +52,8 @@ export function UploadSheet(props: SheetProps) {
   const { present, failed: unseen, again } = usePresent(props, files, folder, turn);
   // After a try that ended half-way only the rest is to be saved.
   const made = useRef(nothingMade()).current;
-  const rest = files.filter((one) => !made.paths.has(under(folder, one.path)));
+  const restNow = () => files.filter((one) => !made.files.has(one.file));
+  const rest = restNow();
   const plan = present ? steps(rest, folder, present) : null;
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
   const total = made.saves + saves.length;
@@ -78,9 +79,18 @@ export function UploadSheet(props: SheetProps) {
       await sendAll(props, saves, present, message.trim(), made, way);
       finish(props, files.length, made);
     } catch (error) {
+      const left = restNow();
+      // A browser does not say why it stopped sending.
+      const unread = hasStatus(error, 0) ? await unreadOf(left) : undefined;
       run(null);
-      const left = files.length - made.paths.size;
-      const why = whyOf(error, { stopped: signal.aborted, whole: flow.whole, made: made.saves, total, left });
+      const why = whyOf(error, {
+        stopped: signal.aborted,
+        unread,
+        whole: flow.whole,
+        made: made.saves,
+        total,
+        left: left.length,
+      });
       if (isDrawn()) fail(why);
       else complain(say("uploadFailed", { branch: props.branch, why }));
       if (made.saves > 0) props.onChanged();
@@ -186,6 +196,8 @@ function useAsking(busy: boolean): void {
 
 interface End {
   stopped: boolean;
+  /** A file of this computer that cannot be read any more. */
+  unread: string | undefined;
   /** All of the save that was under way had been sent. */
   whole: boolean;
   /** Saves that are made, of how many. */
@@ -196,17 +208,19 @@ interface End {
 }
 
 /** Why an upload ended, and what is saved of it. */
-function whyOf(error: unknown, { stopped, whole, made, total, left }: End): string {
+function whyOf(error: unknown, { stopped, unread, whole, made, total, left }: End): string {
   const status = error instanceof Failure ? error.status : null;
   const broken = status === 0;
   const words = [
     stopped
       ? say("uploadStopped")
-      : broken
-        ? say("uploadBroken")
-        : status === 412
-          ? say("uploadMoved")
-          : wordsOf(error),
+      : unread !== undefined
+        ? t("uploadUnread", { message: `“${unread}”.` })
+        : broken
+          ? say("uploadBroken")
+          : status === 412
+            ? say("uploadMoved")
+            : wordsOf(error),
   ];
   if (made > 0) words.push(say("uploadPart", { n: made, of: total }), say("uploadRest", { n: left }));
   if ((stopped || broken) && whole) words.push(say("uploadMaybe"));

@@ -1,13 +1,13 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { notify } from "../../../shared/notice.tsx";
-import { t } from "../../../shared/text.ts";
+import { isAway, t } from "../../../shared/text.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
 import { undo } from "../../parts/undo.ts";
 import type { SheetProps } from "./acts.tsx";
 import { follow } from "./along.ts";
 import { checkPath } from "./path-check.ts";
-import { type Condition, move } from "./send.ts";
+import { type Condition, isMoved, move } from "./send.ts";
 import { say } from "./words.ts";
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
@@ -28,14 +28,22 @@ export function MoveEntry({ where, entry, onClose }: SheetProps) {
     field.current!.setSelectionRange(begin, !folder && dot > begin ? dot : path.length);
   }, []);
   const to = wanted.trim();
-  const send = async () => {
+  /** Where a try was to bring it that was not answered. */
+  const unanswered = useRef<string | null>(null);
+  const tryMove = async () => {
+    // Where nobody can tell what state the branch has now, nothing is undone by one click.
+    if (unanswered.current === to && (await isMoved(where, entry, to))) return null;
     await checkPath(repo, branch, to, entry);
     const late = say(folder ? "folderMoveLate" : "fileMoveLate");
-    const after = await move(where, entry, to, { etag, commit: head }, late).catch((error) => {
+    return move(where, entry, to, { etag, commit: head }, late).catch((error) => {
+      if (isAway(error)) unanswered.current = to;
       // What there is now is to be seen before another try.
       onChanged();
       throw error;
     });
+  };
+  const send = async () => {
+    const after = await tryMove();
     const moveBack = async (condition: Condition) => {
       await move(where, { ...entry, path: to }, path, condition, say("undoLate"));
       await follow({ ...place, path: to }, path);

@@ -29,7 +29,7 @@ export async function checkPath(repo: string, branch: string, path: string, move
   if (file !== undefined) throw new Failure(400, t("pathBelowFile", { path: file }));
 }
 
-async function isThere(address: string, method: "GET" | "HEAD" = "GET"): Promise<boolean> {
+export async function isThere(address: string, method: "GET" | "HEAD" = "GET"): Promise<boolean> {
   try {
     await (await send(address, { method })).body?.cancel();
     return true;

@@ -1,8 +1,19 @@
 // What is asked of the service to delete files and folders, and to give them other paths.
-import { branchPath, Failure, hasStatus, query, read, type Schemas, send, statePath } from "../../api.ts";
+import {
+  branchPath,
+  Failure,
+  filePath,
+  hasStatus,
+  query,
+  read,
+  type Schemas,
+  send,
+  statePath,
+} from "../../api.ts";
 import { deleteFile } from "../../file/remote.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
+import { isThere } from "./path-check.ts";
 import { say } from "./words.ts";
 
 type InBranch = Pick<Where, "repo" | "branch">;
@@ -114,4 +125,17 @@ export async function move(
   const after = folder ? done.commit_id : done.etags[to];
   if (!after) return null;
   return folder ? { commit: after } : { etag: after };
+}
+
+/** Whether an entry is at another path, and no more at its own: a try to move it that was not answered did it. */
+export async function isMoved(
+  { repo, branch }: InBranch,
+  { path, folder }: Entry,
+  to: string,
+): Promise<boolean> {
+  const isAt = (one: string) =>
+    folder
+      ? isThere(`${statePath(repo, branch)}/tree${query({ path: one, limit: 1 })}`)
+      : isThere(filePath(repo, branch, one), "HEAD");
+  return (await isAt(to)) && !(await isAt(path));
 }
