@@ -98,7 +98,12 @@ export class OpenFile extends Following {
     this.set({ size: saved.size, isNew: false, restored: null, news: null, message: "" });
     this.set({ changed: this.differs() });
     this.keep();
-    const undo = { label: t("undo"), run: () => void this.here().undo(saved.etag, before) };
+    const run = () => {
+      // Who saved it takes it back.
+      if (accountNow() === this.key.account) void this.here().undo(saved.etag, before);
+      else complain(t("otherAccount"));
+    };
+    const undo = { label: t("undo"), run };
     const can = before.etag !== null || this.owner.mayDelete();
     unsay(this.about("unsaved"));
     notify(say("saved", { path: this.place.path }), can ? undo : undefined, this.about("saved"));
@@ -163,7 +168,9 @@ export class OpenFile extends Following {
       notify(say("undone", { path: this.place.path }), undefined, this.about("saved"));
       // A file that is deleted has neither.
       const { etag: tag, size = 0 }: Partial<Schemas["SavedFile"]> = done;
-      if (this.work.base.etag === etag && (isNew || this.isPrecious())) {
+      // What was left may have been discarded since, or have a newer draft.
+      const isEdited = !this.abort.signal.aborted && this.isPrecious();
+      if (this.work.base.etag === etag && (isNew || isEdited)) {
         // What is here stays, as an edit of what is there again.
         this.work.base = { document: this.work.documentOf(text), text, form, etag: tag ?? null };
         this.set({ isNew, size, news: null });

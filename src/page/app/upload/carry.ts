@@ -36,8 +36,12 @@ function answerOf(request: XMLHttpRequest): Response {
 }
 
 /** The path of the first that cannot be read any more: a browser gives nothing of a file that was changed since. */
-export async function unreadOf(files: readonly { path: string; file: Blob }[]): Promise<string | undefined> {
+export async function unreadOf(
+  files: readonly { path: string; file: Blob }[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
   for (const { path, file } of files) {
+    if (signal.aborted) return undefined;
     try {
       await file.slice(0, 1).arrayBuffer();
     } catch {

@@ -56,11 +56,17 @@ test("what is there is told, and stays executable", () => {
 
 test("a name whose letters are taken apart is that of a file that looks the same, or else is composed", () => {
   const [composed, apart] = ["\u0439", "\u0438\u0306"];
-  const planned = (there: string[], path: string, folder = "") => {
+  const plannedAll = (there: string[], paths: string[], folder = "") => {
     const present: Present = { commit: "", files: new Map() };
     for (const one of there) note(present.files, { path: one, executable: false, etag: one });
-    return steps([{ path, file: new File([], path) }], folder, present).map((one) => [one.path, one.etag]);
+    const picked = paths.map((path) => ({ path, file: new File([], path) }));
+    const whole = steps(picked, folder, present).map((one) => [one.path, one.etag]);
+    // What a save before has left says the same.
+    const rest = steps(picked.slice(1), folder, present, picked).map((one) => [one.path, one.etag]);
+    assert.deepEqual(rest, whole.slice(1));
+    return whole;
   };
+  const planned = (there: string[], path: string, folder?: string) => plannedAll(there, [path], folder);
   assert.deepEqual(planned([], apart), [[composed, null]]);
   for (const there of [composed, apart]) {
     for (const path of [composed, apart]) assert.deepEqual(planned([there], path), [[there, there]]);
@@ -69,8 +75,14 @@ test("a name whose letters are taken apart is that of a file that looks the same
     assert.deepEqual(planned([composed, apart], path), [[path, path]]);
     assert.deepEqual(planned([apart, composed], path), [[path, path]]);
   }
-  // The folder is as it is there.
+  // The folder is as it is there, or was chosen.
   assert.deepEqual(planned([], apart, apart), [[`${apart}/${composed}`, null]]);
+  assert.deepEqual(planned([], `${apart}/${apart}`), [[`${apart}/${composed}`, null]]);
+  // Neither of two takes the place of the other.
+  for (const there of [composed, apart]) {
+    const known = (path: string) => [path, path === there ? path : null];
+    assert.deepEqual(plannedAll([there], [composed, apart]), [known(composed), known(apart)]);
+  }
 });
 
 test("what a computer keeps for itself is left out", () => {

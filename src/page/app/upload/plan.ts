@@ -76,13 +76,23 @@ export function note(files: Present["files"], there: There): void {
   if (!files.has(composed)) files.set(composed, there);
 }
 
-/** What each file will do: to one whose path looks the same, if there is one; else its name is composed. */
-export function steps(picked: readonly Picked[], folder: string, present: Present): Step[] {
+/**
+ * What each file will do: to one whose path looks the same, if there is one; else its name is composed. Of several of all
+ * that look the same each stays what it is.
+ */
+export function steps(picked: readonly Picked[], folder: string, present: Present, all = picked): Step[] {
+  const alike = new Map<string, number>();
+  for (const { path } of all) {
+    const composed = path.normalize();
+    alike.set(composed, (alike.get(composed) ?? 0) + 1);
+  }
   return picked.map(({ path, file }) => {
     const whole = under(folder, path);
-    const there = present.files.get(whole) ?? present.files.get(whole.normalize());
+    const isAlone = alike.get(path.normalize()) === 1;
+    const found = present.files.get(whole) ?? present.files.get(whole.normalize());
+    const there = isAlone || found?.path === whole ? found : undefined;
     return {
-      path: there?.path ?? under(folder, path.normalize()),
+      path: there?.path ?? (isAlone ? under(folder, named(path)) : whole),
       file,
       replaces: there !== undefined,
       executable: there?.executable ?? false,
@@ -91,9 +101,18 @@ export function steps(picked: readonly Picked[], folder: string, present: Presen
   });
 }
 
+/** A path whose last name is composed; its folders may be there as they are. */
+function named(path: string): string {
+  const name = path.lastIndexOf("/") + 1;
+  return path.slice(0, name) + path.slice(name).normalize();
+}
+
 /** True if what the files replace, or do not find there, is as it was when they were planned. */
 export function isUntouched(plan: readonly Step[], present: Present): boolean {
-  return plan.every((step) => step.etag === (present.files.get(step.path)?.etag ?? null));
+  return plan.every((step) => {
+    const found = present.files.get(step.path);
+    return step.etag === (found?.path === step.path ? found.etag : null);
+  });
 }
 
 /** True if a snapshot was taken right after another: nobody else saved between the two. */

@@ -54,7 +54,7 @@ export function UploadSheet(props: SheetProps) {
   const made = useRef(nothingMade()).current;
   const restNow = () => files.filter((one) => !made.files.has(one.file));
   const rest = restNow();
-  const plan = present ? steps(rest, folder, present) : null;
+  const plan = present ? steps(rest, folder, present, files) : null;
   const saves = plan ? cut(plan, { entries: limits.batch_actions_max, bytes: limits.batch_bytes_max }) : [];
   const total = made.saves + saves.length;
   const busy = running !== null;
@@ -81,7 +81,7 @@ export function UploadSheet(props: SheetProps) {
     } catch (error) {
       const left = restNow();
       // A browser does not say why it stopped sending.
-      const unread = hasStatus(error, 0) ? await unreadOf(left) : undefined;
+      const unread = hasStatus(error, 0) ? await unreadOf(left, signal) : undefined;
       run(null);
       const why = whyOf(error, {
         stopped: signal.aborted,
