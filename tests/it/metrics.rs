@@ -159,12 +159,17 @@ fn a_scrape_reads_nothing_of_the_store_and_a_probe_is_there() {
     assert_eq!(daemon.anonymous().get("/metrics").status, 404);
 }
 
+/// How many answers are kept.
+fn kept_answers(watcher: &User) -> u64 {
+    values(&scrape(watcher))["siteconf_cache_entries{cache=\"rendered\"}"].to_bits()
+}
+
 #[test]
 fn a_whole_tree_is_kept_once_whatever_else_its_address_holds() {
     let daemon = Daemon::start_with(&LISTEN);
     let project = use_service(&daemon);
     let (reader, watcher) = (daemon.reader(&project), daemon.watcher());
-    let kept = || values(&scrape(&watcher))["siteconf_cache_entries{cache=\"rendered\"}"].to_bits();
+    let kept = || kept_answers(&watcher);
     let tree = |more: &str| {
         let target = format!("{READ}/projects/acme%2Fshop.erp/repository/tree?{more}");
         reader.get(&target).expect_status(200).json()
@@ -186,7 +191,7 @@ fn what_a_route_does_not_read_of_an_address_makes_no_other_answer_to_keep() {
     let daemon = Daemon::start_with(&LISTEN);
     let project = use_service(&daemon);
     let (reader, watcher) = (daemon.reader(&project), daemon.watcher());
-    let kept = || values(&scrape(&watcher))["siteconf_cache_entries{cache=\"rendered\"}"].to_bits();
+    let kept = || kept_answers(&watcher);
     let of_project = project.read("").replace("/repository", "");
     for target in [
         project.read("/branches?search=MAI&sort=name_asc"),

@@ -10,7 +10,7 @@ use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM
 use crate::http::error::Error;
 use crate::http::list::pagination::{self, Paging};
 use crate::http::list::search::Search;
-use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::cache::RenderedKey;
 use crate::http::reply::coding::Coding;
 use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply, json};
@@ -100,20 +100,13 @@ fn list_key(context: &RequestContext, project: &Project) -> Result<RenderedKey, 
         }
         Paging::Numbered { .. } | Paging::From { .. } => context.url(),
     };
-    Ok(RenderedKey {
-        state: ShownState::of_branches(project)?,
-        asked,
-        coding: Coding::accepted(context.headers()),
-    })
+    kept::key(context, project, asked)
 }
 
 /// By what one branch is kept: nothing of the query is read for it.
 fn key(context: &RequestContext, project: &Project, name: &str) -> Result<RenderedKey, Error> {
-    Ok(RenderedKey {
-        state: ShownState::of_branches(project)?,
-        asked: format!("branch {}\n{name}", context.mount_url()),
-        coding: Coding::accepted(context.headers()),
-    })
+    let asked = format!("branch {}\n{name}", context.mount_url());
+    kept::key(context, project, asked)
 }
 
 fn render_list(

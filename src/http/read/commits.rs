@@ -12,7 +12,7 @@ use crate::base::limits::{COMMITS_FILES_MAX, COMMITS_PASSED_MAX, COMPARE_FILES_M
 use crate::http::error::Error;
 use crate::http::list::pagination;
 use crate::http::list::pagination::{PageHeaders, Paging};
-use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::cache::RenderedKey;
 use crate::http::reply::coding::Coding;
 use crate::http::reply::json;
 use crate::http::reply::rendered::Rendered;
@@ -82,16 +82,17 @@ pub(super) fn found_list(
     context: &RequestContext,
     project: &Project,
 ) -> Result<Option<Reply>, Error> {
-    // Each page has links, in which all of its address is.
-    let key = key(context, project, context.url())?;
-    kept::found(context, project, &key)
+    if context.query.flag("all")? {
+        // It is never kept.
+        return Ok(None);
+    }
+    kept::found(context, project, &list_key(context, project)?)
 }
 
 /// Lists the states of a branch as commits, with `all` those of all branches, newest first; with `with_stats` each
 /// tells how many lines it changed. It is always paged: each commit's id is a digest, which may have to be computed
 /// first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    let key = key(context, project, context.url())?;
     if context.query.flag("all")? {
         // It tells of the snapshots of all branches, and a past is that of one: what is pruned would stay in it.
         let page = Page::of(context, project)?;
@@ -102,6 +103,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             page.headers.lines(),
         );
     }
+    let key = list_key(context, project)?;
     kept::found_or_made(context, project, &key, || {
         // First: what is removed while it is read ends the answer.
         let past = project.past(params::reference(context.query.text("ref_name")?)?)?;
@@ -115,6 +117,11 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
             rendered.for_once()
         })
     })
+}
+
+/// By what a page of a list is kept: it has links, in which all of its address is.
+fn list_key(context: &RequestContext, project: &Project) -> Result<RenderedKey, Error> {
+    kept::key(context, project, context.url())
 }
 
 /// A page of a list.
@@ -189,15 +196,6 @@ impl Page {
     }
 }
 
-/// By what an answer is kept: all that it tells is the same until a branch changes, but for what is pruned.
-fn key(context: &RequestContext, project: &Project, asked: String) -> Result<RenderedKey, Error> {
-    Ok(RenderedKey {
-        state: ShownState::of_branches(project)?,
-        asked,
-        coding: Coding::accepted(context.headers()),
-    })
-}
-
 /// Commits with their parents' ids.
 pub(super) fn shown(
     context: &RequestContext,
@@ -261,7 +259,7 @@ fn lone_key(
 ) -> Result<RenderedKey, Error> {
     let (with_stats, mount) = (wants_stats(context)?, context.mount_url());
     let asked = format!("commit {with_stats} {mount}\n{reference}");
-    key(context, project, asked)
+    kept::key(context, project, asked)
 }
 
 /// Lines that were not counted in time are kept as uncounted, too: who asks next would be as long about them.

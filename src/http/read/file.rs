@@ -189,7 +189,7 @@ fn rendered_key(
     let reference = context.query.text("ref")?.unwrap_or("HEAD");
     Ok(Some(RenderedKey {
         state: ShownState::of_branches(project)?,
-        // Neither holds a line break.
+        // Of what is kept neither holds a line break: both were in their form.
         asked: format!("raw {reference}\n{path}"),
         coding: Coding::Identity,
     }))

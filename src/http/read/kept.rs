@@ -2,10 +2,24 @@
 
 use crate::http::error::Error;
 use crate::http::reply::Reply;
-use crate::http::reply::cache::RenderedKey;
+use crate::http::reply::cache::{RenderedKey, ShownState};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::rendered::Rendered;
 use crate::http::request::context::RequestContext;
 use crate::repo::Project;
+
+/// By what an answer is kept that is the same until the project or one of its branches changes, but for what is pruned.
+pub(super) fn key(
+    context: &RequestContext,
+    project: &Project,
+    asked: String,
+) -> Result<RenderedKey, Error> {
+    Ok(RenderedKey {
+        state: ShownState::of_branches(project)?,
+        asked,
+        coding: Coding::accepted(context.headers()),
+    })
+}
 
 /// The answer under a key, if it is kept and nothing of the past that it tells of was removed since. It takes
 /// microseconds.

@@ -11,8 +11,7 @@ use crate::http::error::Error;
 use crate::http::list::links::project_url;
 use crate::http::list::pagination;
 use crate::http::list::pagination::Paging;
-use crate::http::reply::cache::{RenderedKey, ShownState};
-use crate::http::reply::coding::Coding;
+use crate::http::reply::cache::RenderedKey;
 use crate::http::reply::json;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
@@ -163,11 +162,8 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
 
 /// By what a project is kept. The name of its owner is in it, and is no part of its state.
 fn key(context: &RequestContext, project: &Project, owner: &str) -> Result<RenderedKey, Error> {
-    Ok(RenderedKey {
-        state: ShownState::of_branches(project)?,
-        asked: format!("project {}\n{owner}", context.mount_url()),
-        coding: Coding::accepted(context.headers()),
-    })
+    let asked = format!("project {}\n{owner}", context.mount_url());
+    kept::key(context, project, asked)
 }
 
 /// What is told of who sees a project: one that is public is for all who have an account.

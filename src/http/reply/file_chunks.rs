@@ -172,7 +172,7 @@ impl FileChunks {
                     self.away = None;
                     return Poll::Ready(Some(Ok(self.hand_over(piece))));
                 }
-                Err(error) if self.may_wait(&error) => self.offset = from,
+                Err(error) if self.wait_for_bucket(&error) => self.offset = from,
                 Err(error) => {
                     // The client sees the answer cut short, which its length tells.
                     tracing::error!(%error, "a large file cannot be read");
@@ -203,8 +203,8 @@ impl FileChunks {
         Poll::Ready(())
     }
 
-    /// True if the bucket may answer in time, which is then waited for.
-    fn may_wait(&mut self, error: &io::Error) -> bool {
+    /// Begins a pause if the read failed because the bucket is away; false where it is waited for no longer.
+    fn wait_for_bucket(&mut self, error: &io::Error) -> bool {
         let of_store = error
             .get_ref()
             .and_then(|of| of.downcast_ref::<StoreError>());

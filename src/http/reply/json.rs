@@ -155,7 +155,8 @@ fn whole(
     varied(reply.validated(tag, freshness))
 }
 
-fn to_json(value: &impl Serialize) -> Vec<u8> {
+/// A value as the bytes of an answer.
+pub(in crate::http) fn to_json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("answers have text keys and finite numbers")
 }
 

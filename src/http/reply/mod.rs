@@ -23,6 +23,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use serde::Serialize;
 
+use super::admission::answers::AnswerRoom;
 use super::admission::long::LongPermit;
 use super::error::{self, Error};
 use super::request::conditions::ETag;
@@ -144,6 +145,14 @@ impl Reply {
         }
         self.is_uncounted = false;
         self
+    }
+
+    /// The answer in the memory that was taken before it was made, if any was.
+    pub(in crate::http) fn in_room(self, room: Option<AnswerRoom>) -> Self {
+        match room {
+            Some(room) => self.counted(|bytes| room.hold(bytes)),
+            None => self,
+        }
     }
 
     /// An answer with a body that is read while it is sent. [`Reply::begun`] tells its type.

@@ -6,6 +6,7 @@ use hyper::header::{
 };
 
 use super::Reply;
+use crate::access;
 use crate::http::error::{ApiFlavor, Error};
 use crate::repo;
 
@@ -29,7 +30,10 @@ pub(in crate::http) fn of_error(error: &Error, flavor: ApiFlavor) -> Reply {
             let range = HeaderValue::try_from(format!("bytes */{size}"));
             reply = reply.with(CONTENT_RANGE, range.expect("digits are visible ASCII"));
         }
-        Error::Repo(repo::Error::Precondition { tag: Some(tag), .. }) => {
+        Error::Repo(repo::Error::Precondition { tag: Some(tag), .. })
+        | Error::Access(access::Error::Repo(repo::Error::Precondition {
+            tag: Some(tag), ..
+        })) => {
             let tag = HeaderValue::try_from(format!("\"{tag}\""));
             reply = reply.with(ETAG, tag.expect("digits are visible ASCII"));
         }

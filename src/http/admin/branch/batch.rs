@@ -226,10 +226,7 @@ fn save(
         etags,
         state: StateJson::new(digest.as_ref(), saved.unchanged),
     };
-    let mut reply = Reply::json(StatusCode::OK, &shown);
-    if let Some(room) = room {
-        reply = reply.counted(|bytes| room.hold(bytes));
-    }
+    let reply = Reply::json(StatusCode::OK, &shown).in_room(room);
     Ok(match digest {
         Some(digest) => reply.with(ETAG, ETag::of_commit(digest.commit_id()).header()),
         None => reply,

@@ -29,7 +29,7 @@ pub(super) struct PackedFile {
 /// folder.
 ///
 /// # Limits
-/// [`Limits::batch_actions_max`] files, of [`Limits::batch_bytes_max`] bytes together once they are unpacked.
+/// [`Limits::batch_actions_max`] files. How many bytes they are together, once unpacked, was judged when the body came.
 pub(super) fn files(
     body: &mut Packed,
     under: Option<&FilePath>,
@@ -39,7 +39,6 @@ pub(super) fn files(
         under,
         limits,
         found: Vec::new(),
-        bytes: 0,
     };
     match body {
         Packed::Tar(archive) => tar(archive, &mut files)?,
@@ -47,7 +46,7 @@ pub(super) fn files(
         Packed::Form(fields) => {
             for (name, bytes) in fields {
                 let path = files.path(name)?;
-                files.add(path, None, bytes.clone())?;
+                files.add(path, None, bytes.clone());
             }
         }
     }
@@ -71,7 +70,6 @@ struct Files<'a> {
     under: Option<&'a FilePath>,
     limits: &'a Limits,
     found: Vec<PackedFile>,
-    bytes: u64,
 }
 
 impl Files<'_> {
@@ -87,18 +85,12 @@ impl Files<'_> {
     }
 
     /// Takes a file.
-    fn add(&mut self, path: FilePath, executable: Option<bool>, bytes: Bytes) -> Result<(), Error> {
-        self.bytes += byte_count(&bytes);
-        let limit_bytes = self.limits.batch_bytes_max;
-        if self.bytes > limit_bytes {
-            return Err(Error::TooLarge { limit_bytes });
-        }
+    fn add(&mut self, path: FilePath, executable: Option<bool>, bytes: Bytes) {
         self.found.push(PackedFile {
             path,
             executable,
             bytes,
         });
-        Ok(())
     }
 }
 
@@ -143,7 +135,7 @@ fn tar(archive: &Bytes, files: &mut Files<'_>) -> Result<(), Error> {
         let path = files.path(name)?;
         let bytes = part(archive, entry.raw_file_position(), entry.size());
         let bytes = bytes.ok_or_else(|| damaged(CUT_SHORT))?;
-        files.add(path, Some(mode & 0o111 != 0), bytes)?;
+        files.add(path, Some(mode & 0o111 != 0), bytes);
     }
     Ok(())
 }
@@ -182,7 +174,7 @@ fn zip(archive: &mut Zip, files: &mut Files<'_>) -> Result<(), Error> {
         if byte_count(&bytes) != size {
             return Err(Error::malformed("malformed archive: a size is wrong"));
         }
-        files.add(path, executable, bytes.into())?;
+        files.add(path, executable, bytes.into());
     }
     Ok(())
 }

@@ -4,11 +4,10 @@ use hyper::StatusCode;
 use hyper::header::ETAG;
 use serde::{Deserialize, Serialize};
 
-use crate::access;
 use crate::access::Caller;
 use crate::http::admin::open::open;
 use crate::http::error::Error;
-use crate::http::reply::{Freshness, Reply};
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
@@ -39,8 +38,7 @@ pub(super) fn show(
     let reply = if tag.is_known_to(context.headers()) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        let shown = serde_json::to_vec(&RulesJson { rules: &rules });
-        let shown = shown.expect("answers have text keys and finite numbers");
+        let shown = json::to_json(&RulesJson { rules: &rules });
         // Never compressed: one strong tag cannot be of two codings, and a change is judged by this one.
         let shown = context.count(shown.into())?;
         Reply::bytes(StatusCode::OK, "application/json", shown)
@@ -61,16 +59,8 @@ pub(super) fn set(
     let rules: Vec<_> = rules.into_iter().map(|Object(rule)| rule).collect();
     // Before the change: who is refused after it would make it again.
     let room = context.room_to_answer(body.len())?;
-    let set = context.gate().set_rules(caller, &id, &rules, &condition);
-    set.map_err(|refused| match refused {
-        // As the repository's own, so that a 412 has the tag of the rules that are there.
-        access::Error::Repo(refused) => Error::from(refused),
-        refused => Error::from(refused),
-    })?;
-    let mut reply = Reply::json(StatusCode::OK, &RulesJson { rules: &rules });
-    if let Some(room) = room {
-        reply = reply.counted(|bytes| room.hold(bytes));
-    }
+    context.gate().set_rules(caller, &id, &rules, &condition)?;
+    let reply = Reply::json(StatusCode::OK, &RulesJson { rules: &rules }).in_room(room);
     Ok(reply.with(ETAG, tag_of(&rules).header()))
 }
 
