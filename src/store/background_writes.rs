@@ -180,7 +180,7 @@ impl Shared {
             state.taken += 1;
             state.hurry = false;
             drop(state);
-            self.commit(bundle.values().cloned().collect());
+            self.commit(bundle.values().collect());
             let mut state = self.state();
             state.done += 1;
             // Only now: what was committed is in the store before it is no longer told.
@@ -210,14 +210,14 @@ impl Shared {
     }
 
     /// Commits all together, without those that others have forestalled.
-    fn commit(&self, mut batches: Vec<Batch>) {
+    fn commit(&self, mut batches: Vec<&Batch>) {
         while !batches.is_empty() {
             let mut bundle = Batch {
                 is_upkeep: true,
                 ..Batch::with_reserve()
             };
             for batch in &batches {
-                bundle.append(batch.clone());
+                bundle.append((*batch).clone());
             }
             let Err(error) = self.store.commit(bundle) else {
                 return;
@@ -225,7 +225,7 @@ impl Shared {
             tracing::debug!(%error, "background writes were refused");
             // Each time at least one goes. One conflict is told: many may have been forestalled, as by another daemon
             // that the same clients ask.
-            let goes = |batch: &mut Batch| match &error {
+            let goes = |batch: &mut &Batch| match &error {
                 StoreError::Conflict { key } => batch
                     .expectations()
                     .any(|(of, expect)| of == key || !self.is_as(of, expect)),

@@ -107,7 +107,7 @@ impl Gate {
         let mut state = self.state();
         if !state.has_answered_since(pass) {
             if state.shut_until.replace(now + PAUSE).is_none() {
-                tracing::warn!(%error, "the bucket of large files does not answer");
+                tracing::warn!(%error, "the bucket of large files does not answer, or fails");
             }
         } else if let Some(place) = pass.place {
             let silent = &mut state.silent;

@@ -79,7 +79,10 @@ impl Pages<'_> {
         let page = self.bucket.listed(list).await;
         let page = page.map_err(|error| self.bucket.failed("listing the bucket", &error))?;
         self.next = match page.page_token {
-            Some(token) if !token.is_empty() => Next::Behind(token),
+            // One that does not go on would go on for ever.
+            Some(token) if !token.is_empty() && options.page_token.as_ref() != Some(&token) => {
+                Next::Behind(token)
+            }
             _ => Next::Nowhere,
         };
         Ok(Some(page.result))

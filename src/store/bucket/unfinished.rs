@@ -11,7 +11,7 @@ use object_store::signer::{SignedUrlOptions, Signer};
 use serde::Deserialize;
 
 use super::client::{OfList, is_silence, unexpected};
-use super::refusal::STATUS;
+use super::refusal::{STATUS, is_no_upload, is_passing};
 use super::{Bucket, is_day};
 use crate::store::Result;
 
@@ -53,7 +53,7 @@ impl Bucket {
         loop {
             let list = match self.listed(|| self.unfinished(&after)).await {
                 Ok(list) => list,
-                Err(error) if is_silence(&error) => {
+                Err(error) if is_silence(&error) || is_passing(&error) => {
                     return Err(self.failed("listing uploads", &error));
                 }
                 Err(error) => {
@@ -84,8 +84,8 @@ impl Bucket {
         let path = Path::from(upload.key.as_str());
         let abort = || self.store.abort_multipart(&path, &upload.upload_id);
         match self.asked(None, abort).await {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed("giving an upload up", &error)),
+            Err(error) if !is_no_upload(&error) => Err(self.failed("giving an upload up", &error)),
+            _ => Ok(()),
         }
     }
 

@@ -201,7 +201,7 @@ impl BucketUpload {
         }
         let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
         let (place, last) = (self.place.clone(), self.size - 1);
-        let sent = self.sent.clone();
+        let sent = std::mem::take(&mut self.sent);
         self.bucket.wait(async move {
             let end = || bucket.store.complete_multipart(&path, &id, sent.clone());
             match Patience::OF_PART.ask(end).await {

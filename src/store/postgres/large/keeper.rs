@@ -13,7 +13,7 @@ use crate::store::postgres::READER_SETTINGS;
 use crate::store::postgres::link::Link;
 use crate::store::postgres::server::Server;
 use crate::store::remote::repeated::Repeated;
-use crate::store::{Result, StoreError};
+use crate::store::{LargeBodies, Result, StoreError};
 
 /// How often it looks whether the bucket answers.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -77,15 +77,15 @@ impl Keeper {
             let Some(bucket) = self.bucket.upgrade() else {
                 return;
             };
-            let pause = if self.look(&bucket).await.is_ok() {
+            // As the looks have found it.
+            let pause = if bucket.state() == LargeBodies::Away {
+                LOOK_EVERY
+            } else {
                 let swept = sweep_daily(&self.link, &bucket, &SystemClock, &mut tries_left).await;
                 if let Err(error) = swept {
-                    tracing::error!(%error, tries_left, "the bucket was not swept, which is tried again each hour, or the next day");
+                    tracing::error!(%error, "the bucket was not swept; it is tried again, the next day at the latest");
                 }
                 SWEEP_EVERY
-            } else {
-                // Why, the other looks tell.
-                LOOK_EVERY
             };
             drop(bucket);
             sleep(pause).await;
