@@ -184,7 +184,7 @@ const made = new Set<string>();
 /** Whether a commit was made by this page, so that it is no news; it is true once: others may come back to it. */
 export const takeMade = (commit: string): boolean => made.delete(commit);
 
-/** Branches, as `<project>\n<name>`, that are renamed or deleted here: it may be heard of before it is answered. */
+/** Branches, by their paths, that are renamed or deleted here: it may be heard of before it is answered. */
 export const leaving = new Set<string>();
 
 /** Sends a request whose answer is JSON, or nothing. */

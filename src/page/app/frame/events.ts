@@ -1,7 +1,7 @@
 // What others change meanwhile: the service tells of each branch that was made, changed or deleted.
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../../shared/load.ts";
-import { leaving, projectPath, type Schemas } from "../api.ts";
+import { branchPath, leaving, projectPath, type Schemas } from "../api.ts";
 import { listen } from "./stream.ts";
 
 type Branch = Schemas["AdminBranch"];
@@ -48,7 +48,7 @@ function merged(list: Branch[], { branches, deleted }: Told, repo: string): Bran
   const changed = new Map(branches.map((branch) => [branch.name, branch]));
   // One that goes by what is under way here goes with the answer to that, which takes along who looks at it.
   const kept = list
-    .filter(({ name }) => !deleted.includes(name) || changed.has(name) || leaving.has(`${repo}\n${name}`))
+    .filter(({ name }) => !deleted.includes(name) || changed.has(name) || leaving.has(branchPath(repo, name)))
     .map((branch) => changed.get(branch.name) ?? branch);
   const added = branches.filter((branch) => !list.some((one) => one.name === branch.name));
   return [...kept, ...added].sort((a, b) => (a.name < b.name ? -1 : 1));

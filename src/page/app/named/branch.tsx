@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { notify } from "../../shared/notice.tsx";
 import { t } from "../../shared/text.ts";
-import { Failure, hasStatus, leaving } from "../api.ts";
+import { branchPath, Failure, hasStatus, leaving } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { undo } from "../parts/undo.ts";
 import type { BranchSheetProps } from "./acts.tsx";
@@ -12,7 +12,7 @@ import { say } from "./words.ts";
 
 /** Does what takes its name from a branch: that this goes is taken in with the answer, be it heard of before. */
 async function leave(repo: string, name: string, again: () => void, act: () => Promise<void>): Promise<void> {
-  const left = `${repo}\n${name}`;
+  const left = branchPath(repo, name);
   leaving.add(left);
   try {
     await act();

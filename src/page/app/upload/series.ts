@@ -23,7 +23,8 @@ export const nothingMade = (): Made => ({
   commit: null,
 });
 
-const stepsOf = (save: Save): Step[] => (save.kind === "file" ? [save.file] : save.files);
+/** The files of a save. */
+export const stepsOf = (save: Save): Step[] => (save.kind === "file" ? [save.file] : save.files);
 
 /** The state of the branch now, if what the files meet there is still what was looked at. */
 async function lookAgain(target: Target, plan: Step[], signal: AbortSignal): Promise<string> {

@@ -11,7 +11,7 @@ import { cut, type Save, type Step, steps } from "./plan.ts";
 import { usePresent } from "./present.ts";
 import { Progress, Still } from "./progress.tsx";
 import type { Target } from "./send.ts";
-import { type Made, nothingMade, sendAll } from "./series.ts";
+import { type Made, nothingMade, sendAll, stepsOf } from "./series.ts";
 import { isLeftOut, type Picked } from "./walk.ts";
 import { say } from "./words.ts";
 
@@ -69,11 +69,15 @@ export function UploadSheet(props: SheetProps) {
     const flow = new Flow(saves);
     const abort = new AbortController();
     const { signal } = abort;
+    let sending: readonly Step[] = [];
     run({ flow, stop: () => abort.abort() });
     const way = {
       signal,
       carry: carrying((bytes) => flow.sent(bytes)),
-      onNext: (save: Save) => flow.begin(save),
+      onNext: (save: Save) => {
+        sending = stepsOf(save);
+        flow.begin(save);
+      },
     };
     try {
       await sendAll(props, saves, present, message.trim(), made, way);
@@ -81,7 +85,7 @@ export function UploadSheet(props: SheetProps) {
     } catch (error) {
       const left = restNow();
       // A browser does not say why it stopped sending.
-      const unread = hasStatus(error, 0) ? await unreadOf(left, signal) : undefined;
+      const unread = hasStatus(error, 0) ? await unreadOf(sending, signal) : undefined;
       run(null);
       const why = whyOf(error, {
         stopped: signal.aborted,
@@ -211,17 +215,13 @@ interface End {
 function whyOf(error: unknown, { stopped, unread, whole, made, total, left }: End): string {
   const status = error instanceof Failure ? error.status : null;
   const broken = status === 0;
-  const words = [
-    stopped
-      ? say("uploadStopped")
-      : unread !== undefined
-        ? t("uploadUnread", { message: `“${unread}”.` })
-        : broken
-          ? say("uploadBroken")
-          : status === 412
-            ? say("uploadMoved")
-            : wordsOf(error),
-  ];
+  const cause = () => {
+    if (stopped) return say("uploadStopped");
+    if (unread !== undefined) return t("uploadUnread", { message: `“${unread}”.` });
+    if (broken) return say("uploadBroken");
+    return status === 412 ? say("uploadMoved") : wordsOf(error);
+  };
+  const words = [cause()];
   if (made > 0) words.push(say("uploadPart", { n: made, of: total }), say("uploadRest", { n: left }));
   if ((stopped || broken) && whole) words.push(say("uploadMaybe"));
   else if ((stopped || broken) && made === 0) words.push(say("uploadNothing"));
