@@ -76,15 +76,9 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let shared = Arc::clone(&of_thread);
-                if shared.cut.load(Ordering::Acquire) == Cut::All as u8 {
-                    continue;
+                if shared.holds_open(&client) {
+                    thread::spawn(move || shared.carry(client));
                 }
-                shared
-                    .open
-                    .lock()
-                    .unwrap()
-                    .push(client.try_clone().unwrap());
-                thread::spawn(move || shared.carry(client));
             }
         });
         Self { port, shared }
@@ -92,9 +86,10 @@ impl Proxy {
 
     /// Says which connections are lost from now on.
     pub(crate) fn cut(&self, cut: Cut) {
+        let mut all_open = self.shared.open.lock().unwrap();
         self.shared.cut.store(cut as u8, Ordering::Release);
         if cut == Cut::All {
-            for open in self.shared.open.lock().unwrap().drain(..) {
+            for open in all_open.drain(..) {
                 // It may be closed already.
                 drop(open.shutdown(Shutdown::Both));
             }
@@ -149,6 +144,17 @@ impl Proxy {
 }
 
 impl Shared {
+    /// Notes a connection, so that it is lost with all others. False if all are lost already.
+    fn holds_open(&self, client: &TcpStream) -> bool {
+        // Held while it is asked, or one would stay that came while all others were lost.
+        let mut all_open = self.open.lock().unwrap();
+        if self.cut.load(Ordering::Acquire) == Cut::All as u8 {
+            return false;
+        }
+        all_open.push(client.try_clone().unwrap());
+        true
+    }
+
     /// How long a look takes there and back, in milliseconds. Every second one is not delayed.
     fn delays(&self) -> (u64, u64) {
         let most = self.delay_ms.load(Ordering::Acquire);
@@ -203,11 +209,12 @@ impl Shared {
                 let is_passed = *pass.lock().unwrap();
                 // Nobody may listen any more.
                 answered.send(()).ok();
-                if !is_passed || to_client.write_all(&bytes[..length]).is_err() {
-                    break;
-                }
+                // Before the client has it: it would ask on at once.
                 if was_last.load(Ordering::Acquire) {
                     shared.first_heard.store(u64::MAX, Ordering::Release);
+                }
+                if !is_passed || to_client.write_all(&bytes[..length]).is_err() {
+                    break;
                 }
             }
             drop(to_client.shutdown(Shutdown::Both));
