@@ -11,6 +11,7 @@ mod zipfile;
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
+use std::mem;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -110,6 +111,8 @@ pub(super) struct Archive {
     gzip: Option<GzEncoder<Vec<u8>>>,
     entries: Entries,
     step: Step,
+    /// What was made of the next piece.
+    piece: Vec<u8>,
 }
 
 enum Step {
@@ -120,6 +123,8 @@ enum Step {
     /// Between two entries, the second time.
     Again,
     Done,
+    /// Something could not be read, other than bytes of a file.
+    Failed,
 }
 
 impl Archive {
@@ -137,12 +142,13 @@ impl Archive {
             gzip,
             entries: Entries::new(folder, selection),
             step: Step::Entries,
+            piece: Vec::new(),
         }
     }
 
-    /// Goes on by a little.
+    /// Goes on by a little. Where bytes of a file could not be read they are read the next time.
     fn advance(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        self.step = match std::mem::replace(&mut self.step, Step::Done) {
+        self.step = match mem::replace(&mut self.step, Step::Failed) {
             Step::Entries => match self.entries.next()? {
                 Some((path, file)) => {
                     self.writer.begin(&path, file.as_ref(), out);
@@ -160,7 +166,13 @@ impl Archive {
                 None => self.finished(out),
             },
             Step::File(content, offset) => {
-                let bytes = chunk(&content, offset)?;
+                let bytes = match chunk(&content, offset) {
+                    Ok(bytes) => bytes,
+                    Err(error) => {
+                        self.step = Step::File(content, offset);
+                        return Err(error);
+                    }
+                };
                 self.writer.data(&bytes, out);
                 let offset = offset + bytes.len() as u64;
                 if offset < content.size {
@@ -178,6 +190,7 @@ impl Archive {
                 None => self.finished(out),
             },
             Step::Done => Step::Done,
+            Step::Failed => return Err(io::Error::other("the archive has failed before")),
         };
         Ok(())
     }
@@ -191,24 +204,23 @@ impl Archive {
 impl Pieces for Archive {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
         let mut plain = Vec::new();
-        let mut piece = Vec::with_capacity(2 * PIECE_BYTES_MIN);
-        while piece.len() < PIECE_BYTES_MIN && !matches!(self.step, Step::Done) {
-            if self.gzip.is_none() {
-                self.advance(&mut piece)?;
-                continue;
-            }
+        while self.piece.len() < PIECE_BYTES_MIN && !matches!(self.step, Step::Done) {
             self.advance(&mut plain)?;
-            if let Some(encoder) = &mut self.gzip {
-                encoder.write_all(&plain)?;
-                plain.clear();
-                piece.append(encoder.get_mut());
+            match &mut self.gzip {
+                Some(encoder) => {
+                    encoder.write_all(&plain)?;
+                    plain.clear();
+                    self.piece.append(encoder.get_mut());
+                }
+                None => self.piece.append(&mut plain),
             }
         }
         if matches!(self.step, Step::Done)
             && let Some(encoder) = self.gzip.take()
         {
-            piece.extend(encoder.finish()?);
+            self.piece.extend(encoder.finish()?);
         }
+        let piece = mem::take(&mut self.piece);
         Ok((!piece.is_empty()).then(|| piece.into()))
     }
 }

@@ -74,7 +74,7 @@ pub(in crate::http) fn respond(
     }
     let name = format!("{name}.{extension}");
     let archive = Archive::new(format, &folder, digest.commit_id(), selection);
-    let body = ChunkStream::new(archive, None);
+    let body = ChunkStream::new(archive);
     Ok(Reply::pieces(StatusCode::OK, format.media_type(), body)
         .validated(&tag, freshness)
         .with(CONTENT_DISPOSITION, Disposition::Archive.header(&name)))

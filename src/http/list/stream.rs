@@ -106,7 +106,7 @@ fn reply(
     parts: impl Parts + 'static,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let body = ChunkStream::new(LongList::new(parts, coding), None);
+    let body = ChunkStream::new(LongList::new(parts, coding));
     let mut reply = Reply::pieces(StatusCode::OK, "application/json", body);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());

@@ -181,12 +181,7 @@ impl Authorized {
             long.enter(self.holder.owner(), token, &context.connection)
         };
         if let Some(reply) = found {
-            // A large file as JSON.
-            return if reply.is_made_while_sent() {
-                Ok(reply.in_turns(place()?))
-            } else {
-                Ok(reply)
-            };
+            return Ok(reply);
         }
         let threads = &context.service.threads;
         if threads.look(|| self.takes_long(context, route)).await? {

@@ -1,28 +1,24 @@
-//! A large file on its way out: read in pieces, one ahead of the client.
+//! A large file on its way out, as it is or as JSON: read in pieces, one ahead of the client.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use tokio::time::{Instant, Sleep, sleep};
 
-use crate::base::limits::{BUCKET_WAIT_S_MAX, INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
+use super::base64_object::Base64Object;
+use super::bucket_wait::BucketWait;
+use crate::base::limits::{INLINE_BYTES_MAX, UNSHARED_PIECE_BYTES};
 use crate::base::outboard::PIECE_BYTES;
 use crate::http::admission::credential::CredentialShare;
 use crate::http::admission::pieces::PieceShares;
 use crate::http::blocking::Wanted;
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::ConnectionState;
-use crate::repo::{LargeBody, StoreError};
-
-/// How long an answer that has begun waits for a bucket that does not answer, and how long until it asks again.
-const AWAY_MAX: Duration = Duration::from_secs(BUCKET_WAIT_S_MAX);
-const AWAY_PAUSE: Duration = Duration::from_millis(250);
+use crate::repo::LargeBody;
 
 /// Reads a part of a large body. No thread waits for the client, nor for a turn to read, nor for a bucket that does not
 /// answer.
@@ -42,12 +38,13 @@ pub(in crate::http) struct FileChunks {
     offset: u64,
     /// Where the last one ends.
     end: u64,
+    /// What is sent in place of the bytes themselves, as it stands after the last piece that was handed over.
+    object: Option<Base64Object>,
     /// What was read of it to begin with.
     first: Option<Piece>,
     reading: Option<Reading>,
-    /// While the bucket does not answer.
-    away: Option<Away>,
-    /// Bytes not yet handed over.
+    bucket: BucketWait,
+    /// Bytes to be sent that are not yet handed over.
     left: u64,
     unwritten: Arc<Unwritten>,
 }
@@ -59,18 +56,12 @@ struct Reading {
     piece: Wanted<io::Result<Piece>>,
 }
 
-/// A bucket that has not answered.
-#[derive(Debug)]
-struct Away {
-    since: Instant,
-    /// Until it is asked again.
-    pause: Pin<Box<Sleep>>,
-}
-
-/// What was read at once, and the memory that it takes.
+/// What is sent of what was read at once, and the memory that it takes.
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
+    /// What makes the next one.
+    object: Option<Base64Object>,
     share: Option<CredentialShare>,
 }
 
@@ -91,6 +82,8 @@ struct Unwritten {
 struct Read {
     offset: u64,
     length: usize,
+    is_last: bool,
+    object: Option<Base64Object>,
     share: Option<CredentialShare>,
 }
 
@@ -110,41 +103,61 @@ impl FileChunks {
             connection: Arc::clone(&context.connection),
             offset: from,
             end: from + length,
+            object: None,
             first: None,
             reading: None,
-            away: None,
+            bucket: BucketWait::default(),
             left: length,
             unwritten: Arc::default(),
         }
     }
 
+    /// What will read all of a body of this size, and send this object with it.
+    pub(in crate::http) fn in_object(
+        body: Arc<dyn LargeBody>,
+        size: u64,
+        context: &RequestContext,
+        object: Base64Object,
+    ) -> Self {
+        Self {
+            left: object.bytes(size),
+            object: Some(object),
+            ..Self::new(body, size, context, 0, size)
+        }
+    }
+
     /// Reads the first piece, so that what cannot be read is refused while there is still an answer to be chosen.
-    /// Gives the size of the whole body and its beginning, of [`INLINE_BYTES_MAX`] bytes at most.
+    /// Gives the size of the whole body and its beginning, of [`INLINE_BYTES_MAX`] bytes at most; `None` where an object
+    /// is sent, of which both say nothing.
     ///
     /// # Errors
     /// As [`LargeBody::read_at`].
-    pub(in crate::http) async fn begin(&mut self) -> io::Result<(u64, Bytes)> {
+    pub(in crate::http) async fn begin(&mut self) -> io::Result<Option<(u64, Bytes)>> {
         let (size, from) = (self.size, self.offset);
         let head = usize::try_from(size)
             .unwrap_or(usize::MAX)
             .min(INLINE_BYTES_MAX);
+        let is_plain = self.object.is_none();
         let read = (self.left > 0).then(|| self.next_read());
         let body = Arc::clone(&self.body);
         let begun = self.shares.start(move || -> io::Result<_> {
             let first = read.map(|read| read.run(body.as_ref())).transpose()?;
             let beginning = match &first {
-                Some(first) if from == 0 && first.bytes.len() >= head => first.bytes.slice(..head),
-                _ => body.read_at(0, head)?,
+                _ if !is_plain => None,
+                Some(first) if from == 0 && first.bytes.len() >= head => {
+                    Some(first.bytes.slice(..head))
+                }
+                _ => Some(body.read_at(0, head)?),
             };
             Ok((first, beginning))
         });
         let begun = begun.await.unwrap_or_else(|error| Err(error.into()));
         let (first, beginning) = begun?;
         self.first = first;
-        Ok((size, beginning))
+        Ok(beginning.map(|beginning| (size, beginning)))
     }
 
-    /// How many bytes are still to come.
+    /// How many bytes are still to be sent.
     pub(in crate::http) fn left(&self) -> u64 {
         self.left
     }
@@ -169,10 +182,10 @@ impl FileChunks {
             self.reading = None;
             match read.unwrap_or_else(|error| Err(error.into())) {
                 Ok(piece) => {
-                    self.away = None;
+                    self.bucket.end();
                     return Poll::Ready(Some(Ok(self.hand_over(piece))));
                 }
-                Err(error) if self.wait_for_bucket(&error) => self.offset = from,
+                Err(error) if self.bucket.goes_on(&error) => self.offset = from,
                 Err(error) => {
                     // The client sees the answer cut short, which its length tells.
                     tracing::error!(%error, "a large file cannot be read");
@@ -185,11 +198,7 @@ impl FileChunks {
 
     /// Starts the read after the last one, if there is one, when it is time.
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(away) = &mut self.away
-            && !away.pause.is_elapsed()
-        {
-            ready!(away.pause.as_mut().poll(cx));
-        }
+        ready!(self.bucket.poll_pause(cx));
         if self.is_read() {
             return Poll::Ready(());
         }
@@ -203,31 +212,17 @@ impl FileChunks {
         Poll::Ready(())
     }
 
-    /// Begins a pause if the read failed because the bucket is away; false where it is waited for no longer.
-    fn wait_for_bucket(&mut self, error: &io::Error) -> bool {
-        let of_store = error
-            .get_ref()
-            .and_then(|of| of.downcast_ref::<StoreError>());
-        if !matches!(of_store, Some(StoreError::BucketAway)) {
-            return false;
-        }
-        let since = self.away.as_ref().map(|away| away.since);
-        let since = since.unwrap_or_else(Instant::now);
-        let pause = Box::pin(sleep(AWAY_PAUSE));
-        self.away = Some(Away { since, pause });
-        since.elapsed() < AWAY_MAX
-    }
-
     fn is_read(&self) -> bool {
         self.offset == self.end
     }
 
     /// Gives a piece to the connection, and reads the next one ahead if there is memory for it.
-    fn hand_over(&mut self, piece: Piece) -> Bytes {
+    fn hand_over(&mut self, mut piece: Piece) -> Bytes {
         self.left = self.left.saturating_sub(piece.bytes.len() as u64);
+        self.object = piece.object.take();
         let length = self.rest_of_piece();
         if length > 0
-            && let Some(share) = self.shares.take(length)
+            && let Some(share) = self.share(length)
         {
             let read = self.read(length, Some(share));
             self.start(read);
@@ -238,10 +233,19 @@ impl FileChunks {
     /// The read after the last one.
     fn next_read(&mut self) -> Read {
         let whole = self.rest_of_piece();
-        match self.shares.take(whole) {
+        match self.share(whole) {
             Some(share) => self.read(whole, Some(share)),
             None => self.read(whole.min(UNSHARED_PIECE_BYTES), None),
         }
+    }
+
+    /// The memory for what is sent of so many bytes, `None` where there is not that much left.
+    fn share(&self, length: usize) -> Option<CredentialShare> {
+        let sent = match &self.object {
+            Some(object) => object.piece_bytes_max(length),
+            None => length,
+        };
+        self.shares.take(sent)
     }
 
     /// Bytes to the end of a piece, because a piece is hashed whole whatever is read of it.
@@ -257,6 +261,8 @@ impl FileChunks {
         Read {
             offset,
             length,
+            is_last: self.is_read(),
+            object: self.object.clone(),
             share,
         }
     }
@@ -270,15 +276,22 @@ impl FileChunks {
 
 impl Read {
     fn run(self, body: &dyn LargeBody) -> io::Result<Piece> {
-        let bytes = body.read_at(self.offset, self.length)?;
-        let bytes = if self.length < PIECE_BYTES {
+        let read = body.read_at(self.offset, self.length)?;
+        let (bytes, object) = match self.object {
+            Some(object) => {
+                let (made, next) = object.made_of(&read, self.is_last);
+                (made, Some(next))
+            }
             // It may be a part of a whole piece, which it would keep in memory.
-            Bytes::copy_from_slice(&bytes)
-        } else {
-            bytes
+            None if self.length < PIECE_BYTES => (Bytes::copy_from_slice(&read), None),
+            None => (read, None),
         };
         let share = self.share;
-        Ok(Piece { bytes, share })
+        Ok(Piece {
+            bytes,
+            object,
+            share,
+        })
     }
 }
 

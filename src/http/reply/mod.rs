@@ -1,5 +1,7 @@
 //! An answer before it is sent, and the headers that every answer carries.
 
+pub(in crate::http) mod base64_object;
+mod bucket_wait;
 pub(in crate::http) mod cache;
 pub(in crate::http) mod coding;
 pub(in crate::http) mod disposition;
@@ -155,10 +157,10 @@ impl Reply {
         }
     }
 
-    /// An answer with a body that is read while it is sent. [`Reply::begun`] tells its type.
+    /// An answer with a body that is read while it is sent. [`Reply::begun`] tells its type, if it is the file itself.
     pub(super) fn large(status: StatusCode, body: FileChunks) -> Self {
         let mut reply = Self::empty(status).with(CONTENT_LENGTH, body.left().into());
-        reply.body = ReplyBody::Large(body);
+        reply.body = ReplyBody::Large(Box::new(body));
         reply
     }
 
@@ -169,9 +171,6 @@ impl Reply {
         body: ChunkStream,
     ) -> Self {
         let mut reply = Self::empty(status);
-        if let Some(length) = body.left() {
-            reply = reply.with(CONTENT_LENGTH, length.into());
-        }
         reply.body = ReplyBody::Pieces(body);
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }
@@ -185,11 +184,7 @@ impl Reply {
 
     /// True if something of a large file has to be read before this can be sent.
     pub(super) fn is_to_begin(&self) -> bool {
-        match &self.body {
-            ReplyBody::Large(_) => true,
-            ReplyBody::Pieces(body) => body.is_to_begin(),
-            ReplyBody::Whole(_) | ReplyBody::Events(_) => false,
-        }
+        matches!(self.body, ReplyBody::Large(_))
     }
 
     /// The answer once that is read. It waits without a thread for its turn.
@@ -197,15 +192,12 @@ impl Reply {
     /// # Errors
     /// The file cannot be read.
     pub(super) async fn begun(mut self) -> Result<Self, Error> {
-        match &mut self.body {
-            ReplyBody::Large(body) => {
-                let (size, beginning) = body.begin().await.map_err(file::unreadable)?;
-                let content_type = file::content_type(size, &beginning);
-                let content_type = HeaderValue::from_static(content_type);
-                self.headers.insert(CONTENT_TYPE, content_type);
-            }
-            ReplyBody::Pieces(body) => body.begin().await.map_err(file::unreadable)?,
-            ReplyBody::Whole(_) | ReplyBody::Events(_) => {}
+        if let ReplyBody::Large(body) = &mut self.body
+            && let Some((size, beginning)) = body.begin().await.map_err(file::unreadable)?
+        {
+            let content_type = file::content_type(size, &beginning);
+            let content_type = HeaderValue::from_static(content_type);
+            self.headers.insert(CONTENT_TYPE, content_type);
         }
         Ok(self)
     }
@@ -291,7 +283,7 @@ pub(super) enum ReplyBody {
     /// In memory, sent with the headers in one write.
     Whole(Option<Bytes>),
     /// Read in pieces.
-    Large(FileChunks),
+    Large(Box<FileChunks>),
     /// Made in pieces.
     Pieces(ChunkStream),
     /// Told when it happens.
@@ -333,8 +325,7 @@ impl Body for ReplyBody {
         let left = match self {
             Self::Whole(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Large(reader) => Some(reader.left()),
-            Self::Pieces(reader) => reader.left(),
-            Self::Events(_) => None,
+            Self::Pieces(_) | Self::Events(_) => None,
         };
         left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }

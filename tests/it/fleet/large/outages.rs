@@ -1,25 +1,40 @@
 //! A bucket that fails in part, or for a time: what is lost for that, and what only takes longer.
 
-use std::time::Duration;
+use std::thread;
 
 use super::{AWAY, Two, noise};
 use crate::fleet::Fleet;
 use crate::harness::bucket::{Fault, TestBucket};
-use crate::harness::soon;
+use crate::harness::{Connection, soon};
 
 /// Bytes that are read from a bucket at once.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What a file is answered with at the other daemon, where this is done once its beginning has come.
-fn raw_with(two: &Two, path: &str, meanwhile: impl FnOnce()) -> Vec<u8> {
-    let asked = two.reader.request("GET", &two.project.raw(path));
-    let mut connection = two.other.connect();
-    connection.send(&asked.header("Connection", "close").to_bytes());
-    let mut answer = connection.bytes(1 << 20);
-    meanwhile();
-    answer.extend(connection.rest());
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    answer.split_off(end.unwrap() + 4)
+/// An answer of the other daemon, of which the beginning has come.
+struct Begun {
+    connection: Connection,
+    beginning: Vec<u8>,
+}
+
+impl Begun {
+    fn of(two: &Two, target: &str) -> Self {
+        let asked = two.reader.request("GET", target);
+        let mut connection = two.other.connect();
+        connection.send(&asked.header("Connection", "close").to_bytes());
+        let beginning = connection.bytes(1 << 20);
+        Self {
+            connection,
+            beginning,
+        }
+    }
+
+    /// The bytes behind its head, once all have come.
+    fn whole(mut self) -> Vec<u8> {
+        let mut answer = self.beginning;
+        answer.extend(self.connection.rest());
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        answer.split_off(end.unwrap() + 4)
+    }
 }
 
 #[test]
@@ -68,7 +83,8 @@ fn what_stands_before_the_bucket_and_finds_no_page_says_nothing_of_the_files() {
 fn a_bucket_that_asks_for_patience_costs_who_sends_and_who_reads_time_alone() {
     let two = Two::of(Fleet::with(Some(TestBucket::alone())));
     let bucket = two.fleet.bucket();
-    let slow_down = || bucket.fault_for(Fault::SlowsDown, Duration::from_secs(2));
+    // So often, and not for so long: who stands still meanwhile would ask once.
+    let slow_down = |times| bucket.fault(Fault::SlowsDown, Some(times));
     let bytes = noise(1, 20 << 20);
     let (before, behind) = bytes.split_at(9 << 20);
     let mut upload = two.begin(1, bytes.len());
@@ -76,16 +92,17 @@ fn a_bucket_that_asks_for_patience_costs_who_sends_and_who_reads_time_alone() {
     assert_eq!(upload.bytes(wanted.len()), wanted);
     upload.send(before);
     soon(|| bucket.uploads() == 1);
-    slow_down();
+    slow_down(4);
     upload.send(behind);
     upload.answer().expect_status(201);
-    let refused = bucket.faults_done();
-    assert!(refused > 1, "{refused}");
+    assert_eq!(bucket.faults_done(), 4);
 
     // The other one knows of it then.
     two.save("after.txt", b"after");
-    assert!(raw_with(&two, "slow-1.bin", slow_down) == bytes);
-    assert!(bucket.faults_done() > refused + 1);
+    let begun = Begun::of(&two, &two.project.raw("slow-1.bin"));
+    slow_down(6);
+    assert!(begun.whole() == bytes);
+    assert_eq!(bucket.faults_done(), 10);
 }
 
 #[test]
@@ -94,10 +111,28 @@ fn an_answer_that_has_begun_waits_for_a_bucket_that_is_away_for_a_moment() {
     let bucket = two.fleet.bucket();
     let bytes = noise(1, 20 << 20);
     two.save("large.bin", &bytes);
-    // Longer than one read is repeated.
-    let go_away = || bucket.fault_for(Fault::Away, Duration::from_secs(7));
-    assert!(raw_with(&two, "large.bin", go_away) == bytes);
+    let targets = [
+        two.project.raw("large.bin"),
+        two.project.read("/files/large.bin?ref=main"),
+        two.project.read("/archive.tar.gz"),
+    ];
+    let begun = targets.each_ref().map(|target| Begun::of(&two, target));
+    bucket.fault(Fault::Away, None);
+    let interrupted = thread::scope(|scope| {
+        let all = begun.map(|begun| scope.spawn(move || begun.whole()));
+        // That is told when a read was repeated for as long as any is.
+        two.other
+            .logged("the bucket of large files does not answer, or fails");
+        bucket.fault(Fault::Nothing, None);
+        all.map(|one| one.join().unwrap())
+    });
     two.other.logged("the bucket of large files answers again");
+    assert!(interrupted[0] == bytes);
+    for (target, interrupted) in targets.iter().zip(&interrupted) {
+        assert!(Begun::of(&two, target).whole() == *interrupted, "{target}");
+    }
     let log = two.other.log();
-    assert!(!log.contains("a large file cannot be read"), "{log}");
+    for cut in ["a large file cannot be read", "an answer was cut short"] {
+        assert!(!log.contains(cut), "{log}");
+    }
 }
