@@ -14,6 +14,9 @@ use crate::base::may_block;
 const IN_THE_WAY_MAX: Duration = Duration::from_millis(250);
 /// After so many lost races it is better to wait for one's turn.
 const CROWDED_FROM: u32 = 2;
+/// What other daemons have written is in memory after so long: more than twice the bound of
+/// [`Store::external_writes`].
+const NOTICED_AFTER: Duration = Duration::from_millis(50);
 /// Pause before what has met the same record again is tried once more.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -50,26 +53,40 @@ impl Attempts {
         if self.failed >= COMMIT_ATTEMPTS_MAX {
             return Err(StoreError::Busy);
         }
+        let Some(since) = self.meet(store, key)? else {
+            return Ok(());
+        };
+        if since.elapsed() >= IN_THE_WAY_MAX {
+            // The attempt may have taken long, and another daemon may have written the record at its end.
+            may_block(|| thread::sleep(NOTICED_AFTER));
+            if self.meet(store, key)?.is_none() {
+                return Ok(());
+            }
+            let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
+            return Err(StoreError::DamagedRecord {
+                key: key.to_owned(),
+                source: serde_json::Error::custom(reason),
+            });
+        }
+        may_block(|| thread::sleep(PAUSE));
+        Ok(())
+    }
+
+    /// Looks at the record that an attempt has met. Gives since when it is met as it is, `None` if it was another one
+    /// before.
+    fn meet(&mut self, store: &dyn Store, key: &str) -> Result<Option<Instant>> {
         let found = store.record(key)?.map(|record| record.version);
-        let is_same = |met: &Met| met.key == key && found == Some(met.version);
-        let Some(met) = self.met.take_if(|met| is_same(met)) else {
+        let met = self.met.as_ref();
+        let same = met.filter(|met| met.key == key && found == Some(met.version));
+        let since = same.map(|met| met.since);
+        if since.is_none() {
             self.met = found.map(|version| Met {
                 key: key.to_owned(),
                 version,
                 since: Instant::now(),
             });
-            return Ok(());
-        };
-        if met.since.elapsed() >= IN_THE_WAY_MAX {
-            let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
-            return Err(StoreError::DamagedRecord {
-                key: met.key,
-                source: serde_json::Error::custom(reason),
-            });
         }
-        self.met = Some(met);
-        may_block(|| thread::sleep(PAUSE));
-        Ok(())
+        Ok(since)
     }
 }
 

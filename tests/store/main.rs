@@ -88,6 +88,8 @@ mod records;
 #[cfg(test)]
 mod recovery;
 #[cfg(test)]
+mod retry;
+#[cfg(test)]
 #[cfg(feature = "fleet")]
 #[path = "../support/role_service.rs"]
 mod role_service;

@@ -110,6 +110,11 @@ impl Projects {
         let kept = Marked::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states))
         })?;
+        let kept = kept.filter(|_| {
+            thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
+            // Whoever asked to end meanwhile keeps all: few objects go in one transaction.
+            step(CollectionStep::Marked(states, states)).is_continue()
+        });
         let Some(kept) = kept else {
             collection.finish()?;
             return Ok(Collected {
@@ -118,7 +123,6 @@ impl Projects {
                 ..Collected::default()
             });
         };
-        thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
         let (mut live, mut old) = (Amount::default(), Amount::default());
         let weigh = |need, bytes| match need {
             Need::Live => live.add(bytes),

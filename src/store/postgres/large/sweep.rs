@@ -112,9 +112,11 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Re
 /// Refuses to go by a clock that is doubted now: what is removed a year too early is gone. What came into the trash by
 /// a clock that was behind then is not known by that.
 async fn require_time(link: &Link, clock: &dyn Clock) -> Result<()> {
+    let asked_ms = clock.now().ms();
     let rows = link.read(NOW_MS, &[]).await?;
-    let told: i64 = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
-    let ahead_ms = clock.now().ms() - told;
+    let told_ms: i64 = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
+    // What lies between the two readings may be the way.
+    let ahead_ms = (asked_ms - told_ms).max(0) + (clock.now().ms() - told_ms).min(0);
     if told_of_skew(ahead_ms).is_none() {
         return Ok(());
     }
