@@ -27,6 +27,12 @@ pub const CLOCK_DOUBT_S: u64 = 24 * 3600;
 /// Numbers from here on are milliseconds, below they are seconds (contract section 6).
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
 
+/// How many milliseconds a clock is ahead of another, at least, which has told its time between two readings of the
+/// first: what lies between these may be the way. Below 0 it is behind.
+pub fn ahead_ms(before: Timestamp, told: Timestamp, after: Timestamp) -> i64 {
+    (before.ms() - told.ms()).max(0) + (after.ms() - told.ms()).min(0)
+}
+
 /// How far a clock that is so many milliseconds ahead is from the database's, as in "40 s behind the database's"; `None`
 /// where that is not too far for a daemon.
 pub fn told_of_skew(ahead_ms: i64) -> Option<String> {

@@ -25,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub struct Attempts {
     failed: u32,
     met: Option<Met>,
+    /// When the attempt under way began, but for the first.
+    began: Option<Instant>,
 }
 
 /// The record that the last attempts met.
@@ -45,30 +47,30 @@ impl Attempts {
     /// tried again when this returns.
     ///
     /// # Errors
-    /// [`StoreError::DamagedRecord`] when the attempts of a quarter of a second met the same record at
-    /// the same version: nobody has written it meanwhile, so it is not what the record says that leads to
-    /// it. [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] attempts.
+    /// [`StoreError::DamagedRecord`] when an attempt that began a quarter of a second after a record was first met has
+    /// met it at the same version: nobody has written it meanwhile, and what leads to it was read anew, so it is not
+    /// what the record says that leads to it. [`StoreError::Busy`] after [`COMMIT_ATTEMPTS_MAX`] attempts.
     pub fn lost(&mut self, store: &dyn Store, key: &str) -> Result<()> {
         self.failed += 1;
         if self.failed >= COMMIT_ATTEMPTS_MAX {
             return Err(StoreError::Busy);
         }
-        let Some(since) = self.meet(store, key)? else {
-            return Ok(());
-        };
-        if since.elapsed() >= IN_THE_WAY_MAX {
-            // The attempt may have taken long, and another daemon may have written the record at its end.
-            may_block(|| thread::sleep(NOTICED_AFTER));
-            if self.meet(store, key)?.is_none() {
-                return Ok(());
+        let began = self.began.take();
+        if let Some(since) = self.meet(store, key)? {
+            // One that only took long may have begun with what memory had before the record was written.
+            let is_in_the_way =
+                began.is_some_and(|began| began.duration_since(since) >= IN_THE_WAY_MAX);
+            may_block(|| thread::sleep(if is_in_the_way { NOTICED_AFTER } else { PAUSE }));
+            // Another daemon may have written the record at the end of the attempt.
+            if is_in_the_way && self.meet(store, key)?.is_some() {
+                let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
+                return Err(StoreError::DamagedRecord {
+                    key: key.to_owned(),
+                    source: serde_json::Error::custom(reason),
+                });
             }
-            let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
-            return Err(StoreError::DamagedRecord {
-                key: key.to_owned(),
-                source: serde_json::Error::custom(reason),
-            });
         }
-        may_block(|| thread::sleep(PAUSE));
+        self.began = Some(Instant::now());
         Ok(())
     }
 

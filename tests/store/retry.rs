@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use siteconf::store::memory::MemoryStore;
@@ -53,6 +54,19 @@ impl Store for Late {
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
     }
+}
+
+#[test]
+fn an_attempt_that_only_took_long_is_a_race_and_no_damage() {
+    let store = MemoryStore::default();
+    let mut batch = Batch::default();
+    batch.write("a".to_owned(), Expect::Anything, &1);
+    store.commit(batch).unwrap();
+    let mut attempts = Attempts::default();
+    attempts.lost(&store, "a").unwrap();
+    // The next one waits for its turn, longer than a record may be in the way.
+    thread::sleep(Duration::from_millis(300));
+    attempts.lost(&store, "a").unwrap();
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub struct Damage {
 impl Projects {
     /// Removes every object that no head and no snapshot leads to, also of branches that were deleted and
     /// can come back. Others may save and read meanwhile. `store` is the store of these projects. A step may
-    /// ask to end, between two states and between two transactions.
+    /// ask to end, between two states, before anything is removed, and between two transactions.
     ///
     /// # Errors
     /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
@@ -107,14 +107,16 @@ impl Projects {
         let read = Instant::now();
         let roots = Roots::read(store)?;
         let states = roots.heads.len() + roots.old.len();
-        let kept = Marked::mark(store, self.nodes(), &roots, |marked| {
+        let mut kept = Marked::mark(store, self.nodes(), &roots, |marked| {
             step(CollectionStep::Marked(marked, states))
         })?;
-        let kept = kept.filter(|_| {
+        if kept.is_some() {
             thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
             // Whoever asked to end meanwhile keeps all: few objects go in one transaction.
-            step(CollectionStep::Marked(states, states)).is_continue()
-        });
+            if step(CollectionStep::Marked(states, states)).is_break() {
+                kept = None;
+            }
+        }
         let Some(kept) = kept else {
             collection.finish()?;
             return Ok(Collected {

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::clock::Timestamp;
+use crate::base::clock::{Timestamp, ahead_ms};
 use crate::base::limits::CLOCK_SKEW_TOLD_MS;
 
 /// What is known of it.
@@ -21,9 +21,7 @@ impl Skew {
             // It was set meanwhile.
             return;
         }
-        let agreed = told.clamp(before, after);
-        // What lies between the readings may be the way.
-        let ahead = agreed.ms() - told.ms();
+        let ahead = ahead_ms(before, told, after);
         let was = self.known().replace(ahead);
         let (is_told, was_told) = (is_much(ahead), was.is_some_and(is_much));
         if is_told && !was_told {

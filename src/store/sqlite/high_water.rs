@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use super::data_folder::{Folder, Replacement, write_durably};
 use super::external_writes::ExternalWrites;
 use super::failure::unopened;
-use super::writability::Writability;
+use super::writability::{Refusal, Writability};
 use super::{schema, spawn};
 use crate::base::threads::joined::Joined;
 use crate::store::{Result, StoreError, Version};
@@ -140,7 +140,7 @@ impl Raiser {
                 if writability.is_sound()
                     && let Err(failure) = high_water.raise(external.last())
                     // Of a folder that was moved just then nothing has failed.
-                    && writability.is_sound()
+                    && writability.refusal() != Some(Refusal::Moved)
                 {
                     writability.judge("raising the high-water mark", &failure);
                 }

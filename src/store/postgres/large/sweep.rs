@@ -1,7 +1,7 @@
 //! Rids the bucket of what no row names: uploads whose commit was refused, or never came, and what collections have
 //! put into the trash, both after their time there, and of uploads that were never ended.
 
-use crate::base::clock::{Clock, told_of_skew};
+use crate::base::clock::{Clock, Timestamp, ahead_ms, told_of_skew};
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::bucket::Bucket;
 use crate::store::postgres::link::Link;
@@ -112,11 +112,10 @@ pub(super) async fn sweep(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Re
 /// Refuses to go by a clock that is doubted now: what is removed a year too early is gone. What came into the trash by
 /// a clock that was behind then is not known by that.
 async fn require_time(link: &Link, clock: &dyn Clock) -> Result<()> {
-    let asked_ms = clock.now().ms();
+    let before = clock.now();
     let rows = link.read(NOW_MS, &[]).await?;
     let told_ms: i64 = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
-    // What lies between the two readings may be the way.
-    let ahead_ms = (asked_ms - told_ms).max(0) + (clock.now().ms() - told_ms).min(0);
+    let ahead_ms = ahead_ms(before, Timestamp::from_ms(told_ms), clock.now());
     if told_of_skew(ahead_ms).is_none() {
         return Ok(());
     }
