@@ -331,7 +331,7 @@ pub const BLOB_CACHE_BYTES: u64 = 32 << 20;
 pub const OUTBOARD_CACHE_BYTES: u64 = 8 << 20;
 /// Memory for pieces of large blobs, in bytes: a file that was just saved is what all clients fetch next.
 pub const PIECE_CACHE_BYTES: u64 = 16 << 20;
-/// Most pieces of large blobs that are read and verified at once.
+/// Most pieces of large blobs that are read, verified and made into what is sent at once.
 pub const PIECES_READ_AT_ONCE_MAX: usize = 16;
 /// Buffers of pieces that are kept for the next one: 4 MiB.
 pub const PIECE_BUFFERS_KEPT: usize = 16;

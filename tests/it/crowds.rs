@@ -432,7 +432,7 @@ fn long_requests_have_places_and_short_ones_go_by() {
         one.get(&short).expect_status(200);
         of_bob.get(&short).expect_status(200);
     }
-    // A piece of it is made at a time.
+    // A large file as JSON needs none either.
     let third = unread(&daemon, &of_bob, &project.read("/files/large.bin?ref=main"));
     drop((first, second, third));
     soon(|| of_bob.get(&compare).status == 200);

@@ -1,8 +1,6 @@
 //! A JSON object whose last field is a file in base64. Of a large file it is made while it is sent: memory does not grow
 //! with the file.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
@@ -32,18 +30,18 @@ pub(super) fn respond(
         serde_json::to_string(object).expect("answers have text keys and finite numbers");
     head.pop();
     head.push_str(",\"content\":\"");
+    let tag = ETag::of_parts(&[head.as_bytes()]);
+    let object = Base64Object::new(head);
     match body {
         Body::Inline(bytes) => {
-            BASE64_STANDARD.encode_string(bytes, &mut head);
-            head.push_str("\"}");
-            json::respond_text(context, head.into_bytes(), freshness, &[])
+            let (whole, _) = object.made_of(&bytes, true);
+            json::respond_text(context, whole.into(), freshness, &[])
         }
         Body::Large(large) => {
-            let tag = ETag::of_parts(&[head.as_bytes()]);
             if tag.is_known_to(context.headers()) {
                 return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
             }
-            let chunks = FileChunks::in_object(large, size, context, Base64Object::new(head));
+            let chunks = FileChunks::in_object(large, size, context, object);
             let json = HeaderValue::from_static("application/json");
             let reply = Reply::large(StatusCode::OK, chunks).with(CONTENT_TYPE, json);
             Ok(reply.validated(&tag, freshness))

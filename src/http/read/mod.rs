@@ -175,14 +175,14 @@ impl Authorized {
         context: &RequestContext,
         route: &Route,
     ) -> Result<Reply, Error> {
+        if let Some(reply) = found {
+            return Ok(reply);
+        }
         let place = || {
             let token = Some(self.holder.number());
             let long = &context.service.long;
             long.enter(self.holder.owner(), token, &context.connection)
         };
-        if let Some(reply) = found {
-            return Ok(reply);
-        }
         let threads = &context.service.threads;
         if threads.look(|| self.takes_long(context, route)).await? {
             let place = place()?;

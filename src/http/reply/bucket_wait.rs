@@ -17,15 +17,15 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// How long one answer has waited for the bucket.
 #[derive(Debug, Default)]
 pub(in crate::http) struct BucketWait {
-    /// When it was first asked in vain, while it does not answer.
+    /// Since when it is waited for, while it does not answer.
     since: Option<Instant>,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl BucketWait {
-    /// Begins a pause if a read failed because the bucket is away. False where something else is wrong, and after
-    /// [`BUCKET_WAIT_S_MAX`] seconds.
-    pub(in crate::http) fn goes_on(&mut self, error: &io::Error) -> bool {
+    /// Begins a pause if a read failed because the bucket is away. False where something else is wrong, and
+    /// [`BUCKET_WAIT_S_MAX`] seconds after `asked` of the first one that failed.
+    pub(in crate::http) fn goes_on(&mut self, error: &io::Error, asked: Instant) -> bool {
         let of_store = error
             .get_ref()
             .and_then(|of| of.downcast_ref::<StoreError>());
@@ -33,7 +33,7 @@ impl BucketWait {
             return false;
         }
         self.pause = Some(Box::pin(sleep(PAUSE)));
-        self.since.get_or_insert_with(Instant::now).elapsed() < WAIT_MAX
+        self.since.get_or_insert(asked).elapsed() < WAIT_MAX
     }
 
     /// Ready when it is time to ask again.

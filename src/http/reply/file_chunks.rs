@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
+use tokio::time::Instant;
 
 use super::base64_object::Base64Object;
 use super::bucket_wait::BucketWait;
@@ -185,7 +186,7 @@ impl FileChunks {
                     self.bucket.end();
                     return Poll::Ready(Some(Ok(self.hand_over(piece))));
                 }
-                Err(error) if self.bucket.goes_on(&error) => self.offset = from,
+                Err(error) if self.bucket.goes_on(&error, Instant::now()) => self.offset = from,
                 Err(error) => {
                     // The client sees the answer cut short, which its length tells.
                     tracing::error!(%error, "a large file cannot be read");

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use tokio::task::JoinError;
+use tokio::time::Instant;
 
 use super::bucket_wait::BucketWait;
 use crate::http::admission::long::{LongPermit, Turn};
@@ -22,7 +23,8 @@ pub(in crate::http) trait Pieces: Send + Sync {
     fn next_piece(&mut self) -> io::Result<Option<Bytes>>;
 }
 
-type Made = (Box<dyn Pieces>, io::Result<Option<Bytes>>);
+/// What makes the next piece, when this one was asked for, and the piece.
+type Made = (Box<dyn Pieces>, Instant, io::Result<Option<Bytes>>);
 
 /// A piece that is being made.
 type Making = Pin<Box<dyn Future<Output = Result<Option<Made>, JoinError>> + Send + Sync>>;
@@ -86,17 +88,18 @@ impl ChunkStream {
             let made = ready!(making.as_mut().poll(cx));
             self.making = None;
             let error = match made {
-                Ok(Some((pieces, Ok(Some(piece))))) => {
+                Ok(Some((pieces, _, Ok(Some(piece))))) => {
                     self.bucket.end();
                     self.make_ahead(pieces);
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Ok(Some((_, Ok(None)))) => return Poll::Ready(None),
-                Ok(Some((pieces, Err(error)))) if self.bucket.goes_on(&error) => {
+                Ok(Some((_, _, Ok(None)))) => return Poll::Ready(None),
+                // A read that is silent has a turn meanwhile: one that took so long is not repeated.
+                Ok(Some((pieces, asked, Err(error)))) if self.bucket.goes_on(&error, asked) => {
                     self.pieces = Some(pieces);
                     continue;
                 }
-                Ok(Some((_, Err(error)))) => error,
+                Ok(Some((_, _, Err(error)))) => error,
                 Ok(None) | Err(_) => io::Error::other("the maker of a body panicked"),
             };
             tracing::error!(%error, "an answer was cut short");
@@ -106,8 +109,9 @@ impl ChunkStream {
 
     fn make_ahead(&mut self, mut pieces: Box<dyn Pieces>) {
         let make = move || {
+            let asked = Instant::now();
             let piece = pieces.next_piece();
-            Some((pieces, piece))
+            Some((pieces, asked, piece))
         };
         self.making = Some(match &self.place {
             // A client that has left waits for no turn.

@@ -114,7 +114,9 @@ fn an_answer_that_has_begun_waits_for_a_bucket_that_is_away_for_a_moment() {
     let targets = [
         two.project.raw("large.bin"),
         two.project.read("/files/large.bin?ref=main"),
+        two.project.read("/archive.tar"),
         two.project.read("/archive.tar.gz"),
+        two.project.read("/archive.zip"),
     ];
     let begun = targets.each_ref().map(|target| Begun::of(&two, target));
     bucket.fault(Fault::Away, None);
