@@ -51,6 +51,16 @@ export async function counted(page) {
   return () => page.evaluate(() => globalThis.clicks);
 }
 
+/** Notes whether these words come to the screen from now on, be it for a moment; gives what tells it. */
+export async function watch(page, words) {
+  await page.evaluate((words) => {
+    globalThis.appeared = false;
+    const look = () => { globalThis.appeared ||= document.body.innerText.includes(words); };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+  }, words);
+  return () => page.evaluate(() => globalThis.appeared);
+}
+
 /** One person with a window of their own. */
 export class Person {
   /** What went wrong that nobody expected: violations, console errors, uncaught errors, failed requests. */
@@ -169,6 +179,8 @@ export class Person {
   }
 
   async close() {
+    // What a route passes on may still be under way: that it comes to nothing would end the whole run.
+    for (const page of this.context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" }).catch(() => null);
     await this.context.close();
   }
 }

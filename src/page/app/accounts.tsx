@@ -101,7 +101,7 @@ function All({ session, route, onRights }: AccountsProps) {
           onClose={() => setDoing(null)}
           onDone={done}
           onChange={(account) => {
-            accounts.set((list ?? []).map((one) => (one.name === account.name ? account : one)));
+            accounts.change((list) => list.map((one) => (one.name === account.name ? account : one)));
             if (account.name === own) onRights();
           }}
           onSecret={(password) => {

@@ -2,15 +2,22 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { onBack } from "./reach.ts";
 import { isAway } from "./text.ts";
 
-export interface Loaded<T> {
+interface State<T> {
   /** What came last; null before anything did. */
   value: T | null;
   /** Why nothing came the last time. */
   error: unknown;
+}
+
+const NOTHING = { value: null, error: null };
+
+export interface Loaded<T> extends State<T> {
   /** Asks again, and keeps what is there until the answer comes. */
   again: () => void;
   /** Replaces what is there, unless that is of other keys by now. */
   set: (value: T) => void;
+  /** Changes what is there, and what comes of a request that is under way: that may be older. */
+  change: (change: (value: T) => T) => void;
 }
 
 /** Tries again as soon as the service answers, whoever asked it, what failed since it did not. */
@@ -20,20 +27,29 @@ export function useBack(error: unknown, again: () => void): void {
 
 /** What a request gives, asked for anew whenever one of `keys` is another; answers to older ones are dropped. */
 export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Promise<T> | null): Loaded<T> {
-  const [state, setState] = useState<{ value: T | null; error: unknown }>({ value: null, error: null });
+  const [state, setState] = useState<State<T>>(NOTHING);
   const [turn, setTurn] = useState(0);
   const seen = useRef(keys);
+  /** What became of it since the request that is under way was sent; null: none is. */
+  const changes = useRef<((value: T) => T)[] | null>(null);
   const isCurrent = () =>
     seen.current.length === keys.length && seen.current.every((key, at) => key === keys[at]);
   useEffect(() => {
     const same = isCurrent();
     seen.current = keys;
-    if (!same) setState({ value: null, error: null });
+    if (!same) setState(NOTHING);
     const abort = new AbortController();
     const promise = load(abort.signal);
+    const since: ((value: T) => T)[] = [];
+    changes.current = promise && since;
+    const answered = (next: (old: State<T>) => State<T>) => {
+      if (abort.signal.aborted) return;
+      changes.current = null;
+      setState(next);
+    };
     promise?.then(
-      (value) => !abort.signal.aborted && setState({ value, error: null }),
-      (error) => !abort.signal.aborted && setState((old) => ({ value: old.value, error })),
+      (value) => answered(() => ({ value: since.reduce((now, change) => change(now), value), error: null })),
+      (error) => answered((old) => ({ ...old, error })),
     );
     return () => abort.abort();
   }, [...keys, turn]);
@@ -42,6 +58,11 @@ export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Pro
   const set = (value: T) => {
     if (isCurrent()) setState({ value, error: null });
   };
+  const change = (change: (value: T) => T) => {
+    if (!isCurrent()) return;
+    changes.current?.push(change);
+    setState((old) => (old.value === null ? old : { value: change(old.value), error: null }));
+  };
   // What belongs to other keys is not shown for a frame.
-  return isCurrent() ? { ...state, again, set } : { value: null, error: null, again, set };
+  return { ...(isCurrent() ? state : NOTHING), again, set, change };
 }

@@ -127,7 +127,7 @@ export default [
     await keys(person, "Control+s");
     await saved(person);
     // The branch is told to be another before the undo is answered.
-    await answerAfter(person, "PUT", "**/files/a.txt*", await another(page));
+    await answerAfter(person, "PUT", "**/files/a.txt*", await another(world, repo, page));
     await page.getByRole("button", { name: "Undo", exact: true }).last().click();
     await page.getByText("The save of a.txt was taken back").waitFor();
     await page.getByRole("button", { name: "Encoding: CP 866" }).waitFor();

@@ -46,8 +46,8 @@ export default [
     const screens = [
       ["projects", "", "table.list"],
       ["branch", long, ".overview"],
-      ["projects menu", files, ".items", bar(0)],
-      ["branches menu", long, ".items", bar(1)],
+      ["projects menu", files, ".items .acts .danger", bar(0)],
+      ["branches menu", long, ".items .acts .danger", bar(1)],
       ["own menu", files, ".items", bar(2)],
       ["file", `${files}&path=${file}`, ".code"],
       ["then", `${files}&path=${file}&at=v0002`, ".code"],

@@ -141,6 +141,7 @@ export default [
     same(await page.locator(".filehead h1 .base").evaluate(whole), true);
     same(await page.locator(".filehead h1 .path").evaluate(whole), true);
     await person.go("/site-builder/tokens?new=1");
+    await page.locator("dialog .picks").waitFor();
     same(await page.locator("dialog [type=checkbox]").evaluateAll((boxes) => boxes.every((box) => box.offsetWidth === box.offsetHeight)), true);
     await person.go("/site-builder/accounts");
     await page.getByRole("row", { name: /auditor/ }).waitFor();

@@ -1,6 +1,6 @@
 // What is told of a branch may come before the answer to what was done to it, and answers may come when somebody is
 // elsewhere, or not at all.
-import { same, soon } from "../browser.mjs";
+import { same, soon, watch } from "../browser.mjs";
 import { file, newProject, PASSWORD, project, REPO } from "../seed.mjs";
 import { another, answerAfter, changed, editor, hold, keys, open, put, saved, text, type } from "./editor/steps.mjs";
 
@@ -16,10 +16,41 @@ async function act(page, at, item) {
   await page.locator(".items").getByRole("button", { name: item }).click();
 }
 
+/** Somebody's window that counts what it reads and is not answered yet. */
+async function counting(world) {
+  const person = await world.somebody();
+  await person.page.addInitScript(() => {
+    const { fetch } = globalThis;
+    globalThis.reading = 0;
+    globalThis.fetch = async (path, init) => {
+      const isRead = /^(GET|HEAD)$/.test(init?.method ?? "GET");
+      if (isRead) globalThis.reading += 1;
+      try {
+        const answer = await fetch(path, init);
+        // All of it is here before the page has it.
+        if (isRead) await answer.clone().arrayBuffer();
+        return answer;
+      } finally {
+        if (isRead) globalThis.reading -= 1;
+      }
+    };
+  });
+  return person;
+}
+
+/** Waits until all that such a window reads is answered, and what comes of that is drawn, which may read more. */
+const answered = (page) => soon(() => page.evaluate(async () => {
+  for (let frame = 0; frame < 3; frame += 1) {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    if (globalThis.reading > 0) return false;
+  }
+  return true;
+}), true);
+
 /** Somebody has just saved a new file, new.txt. */
 async function newFile(world, name) {
   const repo = await newProject(world.admin, name, { "a.txt": "a\n" });
-  const person = await world.somebody();
+  const person = await counting(world);
   const { page } = person;
   person.expected.push(/404/);
   await person.login("olga", PASSWORD, open(repo, "new.txt"));
@@ -30,13 +61,13 @@ async function newFile(world, name) {
   await keys(person, "Control+s");
   await saved(person);
   await page.getByRole("treeitem", { name: "new.txt" }).waitFor();
-  return { person, page };
+  return { repo, person, page };
 }
 
 /** Takes back the save of the new file; the page hears of it all before it is answered. */
-async function undoNew(person) {
+async function undoNew(world, repo, person) {
   const { page } = person;
-  const isAnother = await another(page);
+  const isAnother = await another(world, repo, page);
   await answerAfter(person, "DELETE", "**/files/new.txt*", async () => {
     await isAnother();
     await page.getByRole("treeitem", { name: "new.txt" }).waitFor({ state: "detached" });
@@ -46,37 +77,31 @@ async function undoNew(person) {
   await toast(page, "The save of new.txt was taken back").waitFor();
 }
 
-/** What was asked for before is answered. */
-async function answered(page) {
-  for (const _ of [1, 2]) await page.evaluate(() => fetch("/livez"));
-}
-
-/** Notes whether these words come to the screen from now on; gives what tells it. */
-async function watch(page, words) {
-  await page.evaluate((words) => {
-    globalThis.appeared = false;
-    const look = () => { globalThis.appeared ||= document.body.innerText.includes(words); };
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
-  }, words);
-  return () => page.evaluate(() => globalThis.appeared);
-}
-
-/** Somebody at the branch of a project, whose window notes the names of branches that it is told are gone. */
+/** Somebody at the branch of a project, whose window notes the names of branches that it is told of, and are gone. */
 async function hearing(world, address) {
-  const person = await world.somebody();
+  const person = await counting(world);
   const { page } = person;
   person.expected.push(/404/, /ERR_ABORTED/, /ERR_INCOMPLETE/);
   await page.addInitScript(() => {
     globalThis.gone = [];
+    globalThis.told = [];
     globalThis.EventSource = class extends EventSource {
       constructor(...given) {
         super(...given);
-        this.addEventListener("message", ({ data }) => globalThis.gone.push(...JSON.parse(data).deleted));
+        this.addEventListener("open", () => { globalThis.hears = true; });
+        this.addEventListener("message", ({ data }) => {
+          const { branches, deleted } = JSON.parse(data);
+          globalThis.told.push(...branches.map((branch) => branch.name));
+          globalThis.gone.push(...deleted);
+        });
       }
     };
   });
   await person.login("olga", PASSWORD, address);
   await page.locator(".overview").waitFor();
+  // What changes before that is not told, and the list of branches that it reads then is not to come after what is.
+  await page.waitForFunction(() => globalThis.hears);
+  await answered(page);
   return person;
 }
 
@@ -102,7 +127,7 @@ export default [
     await changed(person);
     await keys(person, "Control+s");
     await saved(person);
-    await answerAfter(person, "PUT", "**/files/a.txt*", await another(page));
+    await answerAfter(person, "PUT", "**/files/a.txt*", await another(world, repo, page));
     await undo(page, "Saved a.txt");
     await toast(page, "The save of a.txt was taken back").waitFor();
     await soon(() => page.locator(".file .cm-content").innerText(), "a\n\n");
@@ -113,15 +138,15 @@ export default [
   }],
 
   ["the undo of a new file is not told as its deletion by somebody", async (world) => {
-    const { person, page } = await newFile(world, "order/undo-new");
-    await undoNew(person);
+    const { repo, person, page } = await newFile(world, "order/undo-new");
+    await undoNew(world, repo, person);
     await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
     same(await strip(page).count(), 0);
     same(await page.locator(".file .cm-content").innerText(), "b\n\n");
   }],
 
   ["the undo of a new file that was left and opened again is not told as its deletion by somebody", async (world) => {
-    const { person, page } = await newFile(world, "order/undo-left");
+    const { repo, person, page } = await newFile(world, "order/undo-left");
     // By keys: what takes the save back stays for as long as it is pointed at.
     await hold(page);
     await page.getByRole("treeitem", { name: "a.txt" }).press("Enter");
@@ -129,7 +154,7 @@ export default [
     await page.goBack();
     await page.getByRole("heading", { name: "new.txt", level: 1 }).waitFor();
     await editor(person);
-    await undoNew(person);
+    await undoNew(world, repo, person);
     await page.locator(".filehead").getByText("new", { exact: true }).waitFor();
     same(await strip(page).count(), 0);
     same(await page.locator(".file .cm-content").innerText(), "b\n\n");
@@ -137,7 +162,8 @@ export default [
 
   ["what was typed since a save stays when that is taken back, and is saved with it", async (world) => {
     const repo = await newProject(world.admin, "order/undo-typed", { "a.txt": "a\n" });
-    const person = await world.at(open(repo, "a.txt"));
+    const person = await counting(world);
+    await person.login("olga", PASSWORD, open(repo, "a.txt"));
     const { page } = person;
     await editor(person);
     await type(person, "b\n");
@@ -163,13 +189,14 @@ export default [
     const person = await world.at(open(repo, "a.txt"));
     const { page } = person;
     await editor(person);
+    await answerAfter(person, "POST", "**/batch*", () =>
+      soon(() => page.locator(".file .cm-content").innerText(), "b\n\n"));
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: "Choose files" }).click();
     await (await chooser).setFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("b\n") }]);
     await dialog(page).getByRole("button", { name: /^Save/ }).click();
     await dialog(page).waitFor({ state: "detached" });
-    await soon(() => page.locator(".file .cm-content").innerText(), "b\n\n");
     await put(world, repo, "a.txt", "c\n");
     await toast(page, "admin saved this file").waitFor();
     same(await toast(page, "olga saved this file").count(), 0);
@@ -181,7 +208,7 @@ export default [
     const { page } = person;
     const button = dialog(page).locator(".button.danger");
     await soon(() => button.innerText(), "Roll back 1 file");
-    const isAnother = await another(page);
+    const isAnother = await another(world, repo, page);
     let under;
     await answerAfter(person, "POST", (url) => url.pathname.endsWith("/rollback") && !url.searchParams.has("dry_run"), async () => {
       await isAnother();
@@ -249,6 +276,26 @@ export default [
       same(await dialog(page).count(), 0);
     }
     same([await names(world, first), await names(world, next)], [["main"], ["main"]]);
+  }],
+
+  ["a list of branches that is older than what was told of them takes nothing back", async (world) => {
+    const repo = await newProject(world.admin, "order/older", { "a.txt": "a\n" });
+    const person = await hearing(world, `/site-builder/files/${repo}?branch=main`);
+    const { page } = person;
+    let isRead;
+    const read = new Promise((resolve) => { isRead = resolve; });
+    await answerAfter(person, "GET", "**/branches", async () => {
+      isRead();
+      await page.waitForFunction(() => globalThis.told.includes("next"));
+    });
+    // As for who comes back to the window: all is asked for.
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await read;
+    await world.admin.json("POST", `${project(repo)}/branches`, { name: "next", from: "main" });
+    await page.waitForFunction(() => globalThis.told.includes("next"));
+    await answered(page);
+    await page.locator(".crumbs .menu").nth(1).locator("button").first().click();
+    await page.locator(".items").getByRole("link", { name: "next" }).waitFor();
   }],
 
   ["a new branch is there when it is gone to", async (world) => {

@@ -44,6 +44,9 @@ async function drop(page, files, over = "Drop to add to main") {
   await page.evaluate(() => void dispatchEvent(globalThis.dropEvent));
 }
 
+/** The next look at what is there, as after a try that failed: until it begins the plan of that one is on the screen. */
+const look = (page) => page.waitForResponse((response) => response.request().method() === "GET" && response.url().endsWith("/branches/main"));
+
 export default [
   ["a folder is dropped: one look, one save, one undo", async (world) => {
     const repo = await newProject(world.admin, "acme/drop", { "config/a.txt": "old\n" });
@@ -82,9 +85,11 @@ export default [
     await sheet.getByLabel("Under the folder").fill("/x/");
     await sheet.getByText("0 new · 1 replaced").waitFor();
     await world.admin.send("PUT", `${branch(repo, "main")}/files/${encodeURIComponent("x/a.txt")}`, "theirs\n");
+    const looked = look(page);
     await sheet.getByRole("button", { name: "Save 1 file" }).click();
     await sheet.getByText("Somebody saved to this branch meanwhile.").waitFor();
     same(await text(world, repo, "x/a.txt"), "theirs\n");
+    await looked;
     await sheet.getByText("0 new · 1 replaced").waitFor();
     await sheet.getByRole("button", { name: "Save 1 file" }).click();
     await page.getByText("Saved 1 file").waitFor();
@@ -165,7 +170,9 @@ export default [
     same([await save.isDisabled(), await sheet.getByRole("button", { name: "Try again" }).count()], [true, 0]);
     await sheet.getByRole("button", { name: "Cancel" }).click();
     await drop(person.page, { "b.txt": "x" });
+    const asked = person.page.waitForResponse("**/tree?path=a.txt");
     await sheet.getByLabel("Under the folder").fill(" a.txt ");
+    await asked;
     await save.click();
     await told.getByText("“a.txt/b.txt”: “a.txt” is a file: nothing can be below it.").waitFor();
     // A cut is told of once, and needs no click once it is over.
@@ -205,8 +212,10 @@ export default [
     await drop(page, { "a.txt": "new\n", "b.txt": "b\n", "c.txt": "c\n" });
     const sheet = page.getByRole("dialog", { name: "Add 3 files" });
     await sheet.getByText("it becomes 3, one after the other").waitFor();
+    const looked = look(page);
     await sheet.getByRole("button", { name: "Save 3 files" }).click();
     await sheet.getByText("1 of 3 saves are made.").waitFor();
+    await looked;
     await sheet.getByText("2 new · 0 replaced").waitFor();
     await sheet.getByRole("button", { name: "Save 2 files" }).click();
     await page.getByText("Saved 3 files").waitFor();
@@ -400,8 +409,10 @@ export default [
     await page.goBack();
     await page.locator(".change .labels").waitFor();
     same(await sheet.getByRole("button").allInnerTexts(), ["Cancel", "Saving…"]);
+    const looked = look(page);
     release();
     await sheet.getByRole("alert").getByText("The service takes no changes at the moment.").waitFor();
+    await looked;
     await page.unrouteAll();
     await sheet.getByRole("button", { name: "Save 1 file" }).click();
     await page.getByText("Saved 1 file").waitFor();

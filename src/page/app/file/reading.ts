@@ -235,7 +235,10 @@ export class Reading {
   }
 
   protected async tellNews(deleted: boolean): Promise<void> {
-    this.set({ news: { deleted, author: await lastAuthor(this.place) } });
+    const { etag } = this.work.base;
+    const author = await lastAuthor(this.place);
+    // A save that ended meanwhile knew of it.
+    if (this.work.base.etag === etag) this.set({ news: { deleted, author } });
   }
 
   /** Shows other edits that are kept of this file; those that are here stay, too. */

@@ -25,8 +25,8 @@ export function useBranchEvents(repo: string, branches: Loaded<Branch[]>): void 
         // What changed before the stream was open, it does not tell.
         onOpen: () => known.current.again(),
         onData: (data) => {
-          const { value, set } = known.current;
-          if (value) set(merged(value, JSON.parse(data) as Told, repo));
+          const told = JSON.parse(data) as Told;
+          known.current.change((list) => merged(list, told, repo));
         },
       });
     };

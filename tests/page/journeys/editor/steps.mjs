@@ -1,5 +1,5 @@
 // What the journeys through the editor have in common.
-import { bytesOf, file } from "../../seed.mjs";
+import { branch, bytesOf, file } from "../../seed.mjs";
 
 /** The address of a file. */
 export const open = (repo, path, more = "") => `/site-builder/files/${repo}?branch=main&path=${encodeURIComponent(path)}${more}`;
@@ -40,8 +40,10 @@ export const answerAfter = (person, method, of, before) => {
 };
 
 /** Waits until the branch is another than it was when this was made. */
-export const another = async (page) => {
-  const was = await page.locator(".digest code").innerText();
+export const another = async (world, repo, page) => {
+  const { commit: { short_id: was } } = await world.admin.json("GET", branch(repo, "main"));
+  // What was done before may be heard of after its answer.
+  await page.locator(".digest code", { hasText: was }).waitFor({ state: "attached" });
   return () => page.waitForFunction((was) => document.querySelector(".digest code").innerText !== was, was);
 };
 
