@@ -21,7 +21,7 @@ use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Record, Result, Scan, Staging, Store, StoreError, Version};
 
 use crate::forwarded::forward_reads;
-use crate::{PASSWORD, World, id, named, texts};
+use crate::{PASSWORD, World, flushed, id, named, texts};
 
 /// A store that notes of every commit how many records it writes and how many it appends.
 #[derive(Debug, Default)]
@@ -255,7 +255,7 @@ fn the_log_is_for_those_who_may_see_everything() {
 
 /// Refusals in the log, after what waits is written.
 fn refusals(projects: &Projects) -> Vec<String> {
-    projects.background().flush("audit/");
+    flushed(projects, "audit/");
     let log = projects.audit_after(None, None).unwrap().entries;
     let refused = |entry: &&Entry| entry.record.detail.is_some();
     log.iter().filter(refused).map(told).collect()
@@ -306,7 +306,7 @@ fn refusals_without_a_pause_are_told_so_many_a_day() {
     };
     let mut log = Vec::<Entry>::new();
     let mut told = || {
-        world.projects.background().flush("audit/");
+        flushed(&world.projects, "audit/");
         let place = log.last().map(|last| last.id);
         let chunk = world.projects.audit_after(place, None).unwrap();
         log.extend(chunk.entries);
@@ -356,7 +356,7 @@ fn a_refusal_that_finds_no_room_is_counted_and_fails_nobody() {
     assert!(refusals(&world.projects).is_empty());
     *store.full.lock().unwrap() = false;
     note();
-    world.projects.background().flush("audit/");
+    flushed(&world.projects, "audit/");
     let log = world.projects.audit_after(None, None).unwrap().entries;
     let [entry] = &log[..] else {
         panic!("{log:?}");

@@ -27,6 +27,7 @@ mod time;
 mod tokens;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use siteconf::access::{
     Accounts, Caller, Error, Gate, NewToken, ProjectSelector, Result, Role, SessionLifetimes,
@@ -82,7 +83,13 @@ impl World {
 
     /// What a caller sees of its tokens.
     fn tokens(&self, caller: &Caller) -> Vec<TokenView> {
-        let listed = self.gate.tokens(caller).unwrap();
+        let listed = (0..10).find_map(|_| {
+            let began = Instant::now();
+            let listed = self.gate.tokens(caller).unwrap();
+            // It waits for what is on its way, for a second at most: what took so long says nothing.
+            (began.elapsed() < Duration::from_secs(1)).then_some(listed)
+        });
+        let listed = listed.expect("once it takes less than a second");
         listed
             .iter()
             .map(|token| self.gate.shown_token(token))
@@ -115,6 +122,12 @@ impl World {
             Err(refused) => refused.to_string(),
         }
     }
+}
+
+/// Waits until what was put before under names with this prefix is written. A single flush gives up after a second,
+/// which is less than a busy machine may need.
+fn flushed(projects: &Projects, prefix: &str) {
+    (0..30).for_each(|_| projects.background().flush(prefix));
 }
 
 fn id(text: &str) -> RepoId {

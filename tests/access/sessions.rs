@@ -1,6 +1,6 @@
 //! Logins and sessions (contract section 7).
 
-use crate::{PASSWORD, World, id, refusal};
+use crate::{PASSWORD, World, flushed, id, refusal};
 use siteconf::access::{Role, Visit};
 use siteconf::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use siteconf::base::secret::Secret;
@@ -17,7 +17,7 @@ impl World {
     fn is_in(&self, cookie: &Secret) -> bool {
         let found = self.gate.session(cookie);
         // Its last use, or its end, is written soon.
-        self.projects.background().flush("session/");
+        flushed(&self.projects, "session/");
         match found {
             Ok(_) => true,
             Err(refused) => {

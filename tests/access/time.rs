@@ -12,7 +12,7 @@ use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Result, Staging, Store, StoreError, Version};
 
 use crate::forwarded::forward_reads;
-use crate::{PASSWORD, World};
+use crate::{PASSWORD, World, flushed};
 
 const DAY_S: u64 = 24 * 3600;
 
@@ -24,7 +24,7 @@ impl World {
     /// What the service does every minute.
     fn tick(&self) {
         self.projects.steady_clock().tick();
-        self.projects.background().flush("clock");
+        flushed(&self.projects, "clock");
     }
 
     /// The service, started again with its clock at this point.
@@ -48,7 +48,7 @@ impl World {
 
     fn counts(&self, token: &Secret) -> bool {
         let counts = self.gate.token(token, None, None).is_ok();
-        self.projects.background().flush("token/");
+        flushed(&self.projects, "token/");
         counts
     }
 
@@ -68,7 +68,7 @@ impl World {
     fn knows(&self, cookie: &Secret) -> bool {
         let knows = self.gate.session(cookie).is_ok();
         // Its last use, or its end, is written soon.
-        self.projects.background().flush("session/");
+        flushed(&self.projects, "session/");
         knows
     }
 }
@@ -334,13 +334,13 @@ fn a_request_writes_no_time() {
     let (token, session) = (world.token_until("token", None), world.log_in());
     world.tick();
     assert!(world.counts(&token) && world.knows(&session));
-    world.projects.background().flush("");
+    flushed(&world.projects, "");
     let version = || world.projects.store().last_version().unwrap();
     let before = version();
     for _ in 0..100 {
         assert!(world.counts(&token) && world.knows(&session));
     }
-    world.projects.background().flush("");
+    flushed(&world.projects, "");
     assert_eq!(version(), before);
     world.tick();
     assert_eq!(version(), before + 1);
@@ -424,7 +424,7 @@ fn what_has_expired_is_noted_on_a_full_disk_too() {
     let from = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let gate = &world.gate;
     gate.note_refusal(Refused::Token, &refusal, from, "GET /");
-    world.projects.background().flush("");
+    flushed(&world.projects, "");
     store.is_full.store(false, Ordering::Relaxed);
     let world = world.restarted("2026-11-01");
     assert!(!world.counts(&token));

@@ -175,7 +175,7 @@ fn a_damaged_digest_keeps_no_other_record_and_no_room() {
         daemon.save(&project, "main", "f", text.as_bytes()).unwrap();
         let digest = project.branch(&branch("main")).unwrap().head().digest();
         // Until it is in the index.
-        daemon.projects.background().flush("commit/");
+        daemon.flush_commit_ids();
         project.resolve(Some(digest.unwrap().commit_id())).unwrap();
     };
     known("gone");

@@ -141,7 +141,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
         ids.push(saved.revision.digest().unwrap().commit_id().to_owned());
         project.resolve(Some(ids.last().unwrap())).unwrap();
     }
-    daemon.projects.background().flush("commit/");
+    daemon.flush_commit_ids();
     let before = project.branch(&branch("main")).unwrap().head();
     // Memory has what last changed the files.
     before.last_change(&path("a.xml")).unwrap();
@@ -205,7 +205,7 @@ fn what_is_pruned_is_not_found_and_its_number_is_not_given_again() {
     assert_eq!(again.snapshot, SnapshotVersion::new(10));
     let head = project.branch(&branch("main")).unwrap().head();
     let id = head.digest().unwrap();
-    daemon.projects.background().flush("commit/");
+    daemon.flush_commit_ids();
     assert_eq!(
         project.resolve(Some(id.commit_id())).unwrap().manifest(),
         head.manifest()
@@ -327,7 +327,7 @@ fn a_commit_id_that_comes_again_is_known_again() {
     let saved = |text: &str| {
         let saved = daemon.save(&project, "main", "a.xml", text.as_bytes());
         let digest = saved.unwrap().revision.digest().unwrap();
-        daemon.projects.background().flush("commit/");
+        daemon.flush_commit_ids();
         digest
     };
     let first = saved("one");
@@ -429,7 +429,7 @@ fn a_branch_that_is_read_meanwhile_is_pruned_all_the_same() {
         let saved = daemon.save(&project, "main", "a.xml", text.as_bytes());
         saved.unwrap().revision.digest().unwrap();
     }
-    daemon.projects.background().flush("commit/");
+    daemon.flush_commit_ids();
     let store = Arc::new(Reentered {
         store: SqliteStore::open_beside(root.path()).unwrap(),
         times: AtomicU32::new(3),

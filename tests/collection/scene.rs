@@ -86,6 +86,13 @@ impl Process {
         to.save(&branch(name), &path(at), file, Condition::None)
     }
 
+    /// Waits until the commit ids of what was saved are in the index, for as long as a busy machine needs: a single
+    /// flush gives up after a second.
+    pub(crate) fn flush_commit_ids(&self) {
+        // Each costs nothing once nothing waits.
+        (0..30).for_each(|_| self.projects.background().flush("commit/"));
+    }
+
     /// Collects in a hurry.
     pub(crate) fn try_collect(&self) -> siteconf::store::Result<Collected> {
         let patience = Patience {

@@ -44,7 +44,7 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
         .digest()
         .unwrap();
     // Until both ids are in the index.
-    daemon.projects.background().flush("commit/");
+    daemon.flush_commit_ids();
     for id in [gone.commit_id(), kept.commit_id()] {
         project.resolve(Some(id)).unwrap();
     }

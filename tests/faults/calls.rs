@@ -208,9 +208,13 @@ fn start_and_kill(mut strace: Command, data: &Path) {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     if lines.any(|line| line.unwrap().contains("listening on")) {
         let id = process.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        let traced = children.trim().parse().ok().and_then(Pid::from_raw);
-        kill_process(traced.unwrap(), Signal::KILL).unwrap();
+        // The fault may have killed it since: then there is no child any more.
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let children = children.unwrap_or_default();
+        if !children.is_empty() {
+            let traced = Pid::from_raw(children.trim().parse().unwrap()).unwrap();
+            let _may_have_ended = kill_process(traced, Signal::KILL);
+        }
     }
     let ended = process.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);

@@ -6,9 +6,7 @@ use std::thread;
 use crate::cluster::Cluster;
 use crate::daemon::{Daemon, file, serve_at, siteconf_at};
 use crate::server::programs;
-use crate::store::Store;
-
-const BYTES: &str = "application/octet-stream";
+use crate::store::{self, Store, ran, settled};
 
 #[test]
 fn what_was_dumped_beside_saves_is_restored_as_a_store() {
@@ -20,8 +18,7 @@ fn what_was_dumped_beside_saves_is_restored_as_a_store() {
     let mut save = || {
         saved += 1;
         let number = saved.to_string();
-        let answer = admin.attempt("PUT", &file("count.txt"), BYTES, number.as_bytes());
-        assert!([200, 201].contains(&answer.unwrap().status));
+        store::save(&mut admin, "count.txt", number.as_bytes());
         saved
     };
     let before = (0..40).map(|_| save()).max().unwrap();
@@ -46,15 +43,16 @@ fn what_was_dumped_beside_saves_is_restored_as_a_store() {
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags));
     // The session was dumped, too.
     let mut admin = daemon.again(&admin.credential);
-    let found = String::from_utf8(admin.get(&file("count.txt")).body).unwrap();
+    let found = settled(|| admin.get(&file("count.txt"))).body;
+    let found = String::from_utf8(found).unwrap();
     let found: u32 = found.parse().unwrap();
     assert!(
         (before..=after).contains(&found),
         "{before} {found} {after}"
     );
-    let answer = admin.attempt("PUT", &file("count.txt"), BYTES, b"more");
-    assert_eq!(answer.unwrap().status, 200);
-    assert_eq!(admin.get(&file("count.txt")).body, b"more");
+    store::save(&mut admin, "count.txt", b"more");
+    let found = settled(|| admin.get(&file("count.txt"))).body;
+    assert_eq!(found, b"more");
     for arguments in [&["debug", "check", "--deep"][..], &["gc"]] {
         let mut run = siteconf_at(&flags);
         run.args(arguments);
@@ -64,6 +62,6 @@ fn what_was_dumped_beside_saves_is_restored_as_a_store() {
 
 #[track_caller]
 fn succeed(mut run: Command) {
-    let output = run.output().unwrap();
+    let output = ran(&mut run);
     assert!(output.status.success(), "{output:?}");
 }

@@ -6,17 +6,17 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use saphyr_parser::{Event, Parser};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::client::Client;
 use crate::cluster::until;
-use crate::daemon::{Daemon, file, login, read, serve};
+use crate::daemon::{Daemon, file, read, serve};
 use crate::free_address::free_address;
 use crate::seaweed::{is_here, program, turn};
+use crate::store::{log_in, make_project, save, settled, token};
 
 /// A process that ends with the test, with what it has started.
 struct Running(Child);
@@ -121,14 +121,12 @@ fn processes_of(folder: &Path) -> Vec<String> {
 /// What is answered, once the balancer knows that a daemon is there and the bucket answers: on a busy machine its looks
 /// may come late, and `SeaweedFS` refuses all for a moment when it has been started again.
 fn got(address: SocketAddr, credential: &str, target: &str) -> Vec<u8> {
-    let patience = Instant::now() + Duration::from_secs(20);
-    loop {
-        let answer = Client::new(address, credential).get(target);
-        if answer.status != 503 || Instant::now() > patience {
-            return answer.body;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    settled(|| Client::new(address, credential).get(target)).body
+}
+
+/// The first account at this address.
+fn admin_at(address: SocketAddr, script: &Script) -> Client {
+    log_in(Client::new(address, ""), &script.password)
 }
 
 #[test]
@@ -168,35 +166,25 @@ fn the_script_starts_a_fleet_that_can_be_used_and_ends_all_of_it() {
         .map(|n| n.to_le_bytes()[n as usize % 3])
         .collect();
 
-    let mut one = login(daemon(1), &script.password);
-    Daemon::make_project(&mut one);
-    let mut put = |path: &str, bytes: &[u8]| {
-        let kind = "application/octet-stream";
-        one.attempt("PUT", &file(path), kind, bytes).unwrap().status
-    };
-    assert_eq!(
-        (put("small.txt", b"small"), put("large.bin", &large)),
-        (201, 201)
-    );
-    let token = json!({ "name": "reader", "repos": [crate::daemon::PROJECT] });
-    let token = one.post("/site-builder/api/tokens", &token).json();
-    let token = format!(
-        "PRIVATE-TOKEN: {}\r\n",
-        token["tokenString"].as_str().unwrap()
-    );
+    let mut one = admin_at(daemon(1), &script);
+    make_project(&mut one);
+    save(&mut one, "small.txt", b"small");
+    save(&mut one, "large.bin", &large);
+    let token = token(&mut one);
     let raw = |path: &str| read(&format!("/files/{path}/raw?ref=main"));
     for address in [daemon(2), balancer] {
         assert_eq!(got(address, &one.credential, &file("small.txt")), b"small");
         assert!(got(address, &token, &raw("large.bin")) == large);
     }
     // Who comes by the balancer is known by the own address.
-    let mut admin = login(balancer, &script.password);
-    assert_eq!(admin.get("/site-builder/api/projects").status, 200);
+    let mut admin = admin_at(balancer, &script);
+    let listed = settled(|| admin.get("/site-builder/api/projects"));
+    assert_eq!(listed.status, 200);
 
     assert_eq!(script.end(Signal::INT).code(), Some(130));
     assert_eq!(processes_of(&data), [""; 0]);
     let mut script = Script::start(folder.path(), balancer.port());
-    let admin = login(balancer, &script.password);
+    let admin = admin_at(balancer, &script);
     assert_eq!(
         got(balancer, &admin.credential, &file("small.txt")),
         b"small"

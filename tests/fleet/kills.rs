@@ -16,7 +16,7 @@ use crate::daemon::on_branch;
 use crate::load::{Hand, Imports, Killer, check_history};
 use crate::rounds::Rounds;
 use crate::spin::spin;
-use crate::store::Store;
+use crate::store::{Store, make, settled};
 
 /// How many daemons serve each of the databases that are there at once, each on a server of its own.
 const FAIR_SHARDS: [usize; 3] = [2, 4, 2];
@@ -107,10 +107,8 @@ impl Lane {
     fn start(cluster: &Cluster, daemons: usize) -> Self {
         let store = Store::make(cluster, daemons, &[]);
         let branches = on_branch("").replace("/main", "");
-        let made = store
-            .admin_at(0)
-            .post(&branches, &json!({ "name": "beside" }));
-        assert_eq!(made.status, 201, "{made:?}");
+        let beside = json!({ "name": "beside" });
+        make(&mut store.admin_at(0), &branches, &beside);
         let imports = Imports::new(store.flags.clone());
         let killer = imports.killer();
         Self {
@@ -172,6 +170,8 @@ impl Lane {
             }
             figures.answers += reports.iter().count() as u64;
         });
+        // A server that was met last may not have come back: no daemon starts without it.
+        cluster.ask("postgres", "SELECT 1");
         for daemon in killed {
             let serve = self.store.serve();
             self.store.daemons[daemon].kill_and_restart_as(serve);
@@ -202,7 +202,8 @@ impl Lane {
             snapshots.append(&mut hand.told.snapshots);
             hand.told.go_on_from(found);
         }
-        let listed = self.store.admin(random).get(&on_branch("/history")).json();
+        let mut admin = self.store.admin(random);
+        let listed = settled(|| admin.get(&on_branch("/history"))).json();
         let count = check_history(&listed, &snapshots);
         assert_eq!(count, self.count + made, "each change has one snapshot");
         self.count = count;

@@ -9,7 +9,7 @@ use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, file, serve_at, siteconf_at};
 use crate::seaweed::is_here;
 use crate::server::run_as_owner;
-use crate::store::init_at;
+use crate::store::{init_at, log_in, make_project, ran, save, settled};
 
 /// A pooler before the primary of a cluster.
 struct Pooler {
@@ -76,12 +76,11 @@ fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_doe
     let through = flags(&pooler);
     let password = init_at(&through);
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&through));
-    let mut admin = daemon.admin_with(&password);
-    Daemon::make_project(&mut admin);
-    let saved = admin.attempt("PUT", &file("a.xml"), "application/octet-stream", b"<a/>");
-    assert_eq!(saved.unwrap().status, 201);
-    assert_eq!(admin.get(&file("a.xml")).body, b"<a/>");
-    let collected = siteconf_at(&through).arg("gc").output().unwrap();
+    let mut admin = log_in(daemon.again(""), &password);
+    make_project(&mut admin);
+    save(&mut admin, "a.xml", b"<a/>");
+    assert_eq!(settled(|| admin.get(&file("a.xml"))).body, b"<a/>");
+    let collected = ran(siteconf_at(&through).arg("gc"));
     assert!(collected.status.success(), "{collected:?}");
     drop(daemon);
     drop(pooler);
@@ -89,7 +88,7 @@ fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_doe
     let pooler = Pooler::start(&cluster, "transaction");
     let through = flags(&pooler);
     for command in ["init", "gc", "serve"] {
-        let refused = siteconf_at(&through).arg(command).output().unwrap();
+        let refused = ran(siteconf_at(&through).arg(command));
         assert_eq!(refused.status.code(), Some(1), "{command}: {refused:?}");
         assert_eq!(
             String::from_utf8(refused.stderr).unwrap(),

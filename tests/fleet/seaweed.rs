@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, PROJECT, file, read, serve_at, siteconf_at};
 use crate::left_out::leave_out;
-use crate::store::init_at;
+use crate::store::{init_at, log_in, make_project, ran, save, settled, token};
 
 /// A server of its own. It ends with the test.
 struct Seaweed {
@@ -192,17 +192,9 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
     );
     let daemons =
         [(); 2].map(|()| Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&flags)));
-    let mut one = daemons[0].admin_with(&password);
-    Daemon::make_project(&mut one);
-    let mut reader = daemons[0].reader(&mut one);
-    reader = daemons[1].again(&reader.credential);
-    let put = |client: &mut Client, path: &str, bytes: &[u8]| {
-        let kind = "application/octet-stream";
-        client
-            .attempt("PUT", &file(path), kind, bytes)
-            .unwrap()
-            .status
-    };
+    let mut one = log_in(daemons[0].again(""), &password);
+    make_project(&mut one);
+    let mut reader = daemons[1].again(&token(&mut one));
     let raw = |path: &str| read(&format!("/files/{path}/raw?ref=main"));
 
     until(|| !seaweed.asked("GET", "?uploads=").contains("2020-01-01"));
@@ -212,18 +204,18 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
     let sizes = [65_537, 8 << 20, (8 << 20) + 1, 40 << 20];
     for size in sizes {
         let (path, bytes) = (format!("{size}.bin"), noise(size));
-        assert_eq!(put(&mut one, &path, &bytes), 201);
+        save(&mut one, &path, &bytes);
         until(|| reader.get(&raw(&path)).status == 200);
-        assert!(reader.get(&raw(&path)).body == bytes, "{size}");
+        assert!(settled(|| reader.get(&raw(&path))).body == bytes, "{size}");
         let range = format!("Range: bytes={}-{}\r\n", size - 60_000, size - 1);
         let mut part = daemons[1].again(&format!("{}{range}", reader.credential));
-        let answer = part.get(&raw(&path));
+        let answer = settled(|| part.get(&raw(&path)));
         assert_eq!(answer.status, 206);
         assert!(answer.body == bytes[size - 60_000..], "{size}");
     }
 
     let unread = noise(1_000_000);
-    assert_eq!(put(&mut one, "unread.bin", &unread), 201);
+    save(&mut one, "unread.bin", &unread);
 
     // Killed while it takes a file, which is sent on when it is back.
     let bytes = noise(60 << 20);
@@ -238,7 +230,7 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
         let upload = scope.spawn(|| send(another, "late.bin"));
         until(|| upload.is_finished() || seaweed.bytes() > before + (8 << 20));
         seaweed.kill();
-        assert_eq!(put(&mut one, "small.txt", b"small"), 201);
+        save(&mut one, "small.txt", b"small");
         until(|| readiness(&daemons) == [503; 2]);
         // What was read is kept in memory in part.
         assert_eq!(reader.get(&raw("unread.bin")).status, 503);
@@ -257,10 +249,9 @@ fn two_daemons_keep_large_files_in_it_and_are_well_again_after_it_was_killed() {
             let answer = reader.attempt("GET", &raw(path), "", b"");
             answer.is_ok_and(|answer| answer.status == 200)
         });
-        assert!(reader.get(&raw(path)).body == noise(size), "{path}");
+        let found = settled(|| reader.get(&raw(path))).body;
+        assert!(found == noise(size), "{path}");
     }
-    let listed = siteconf_at(&flags)
-        .args(["cat", PROJECT, "main", "41943040.bin"])
-        .output();
-    assert!(listed.unwrap().stdout == noise(40 << 20));
+    let printed = ran(siteconf_at(&flags).args(["cat", PROJECT, "main", "41943040.bin"]));
+    assert!(printed.stdout == noise(40 << 20));
 }

@@ -45,14 +45,19 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     let mut flags = store.flags.clone();
     let url = flags[1].to_str().unwrap();
     flags[1] = url.replace('@', &format!("@{three},{four},")).into();
-    let began = Instant::now();
-    let status = siteconf_at(&flags).arg("status").output().unwrap();
-    assert_eq!(status.status.code(), Some(0), "{status:?}");
-    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+    // One that is held up for seconds may find that nothing answers: then once more.
+    let mut told = Vec::new();
+    let is_well = (0..3).any(|_| {
+        let began = Instant::now();
+        told.push(siteconf_at(&flags).arg("status").output().unwrap());
+        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+        told.last().is_some_and(|told| told.status.success())
+    });
+    assert!(is_well, "{told:?}");
     let began = Instant::now();
     let another = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&store.flags));
     let mut admin = another.again(&admin.credential);
-    assert!(put(&mut admin));
+    until(|| put(&mut admin));
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
 }
 

@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::bucket::TestBucket;
 use crate::cluster::{Cluster, until};
-use crate::daemon::{Daemon, PROJECT, file, serve_at, siteconf_at};
-use crate::store::init_at;
+use crate::daemon::{Daemon, PROJECT, serve_at, siteconf_at};
+use crate::store::{init_at, log_in, make_project, ran, save};
 
 const HOST: &str = "db.example";
 const PASSWORD: &str = "Secret";
@@ -153,8 +153,7 @@ impl Scene {
 
     /// Runs a command. It shows no password.
     fn run(&self, url: &str, command: &[&str]) -> Output {
-        let output = siteconf_at(&self.flags(url)).args(command).output();
-        let output = output.unwrap();
+        let output = ran(siteconf_at(&self.flags(url)).args(command));
         let said = String::from_utf8([&output.stdout[..], &output.stderr].concat()).unwrap();
         assert!(!said.contains(PASSWORD), "{said}");
         output
@@ -194,10 +193,9 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
     let url = scene.url(HOST, &ours);
     let password = init_at(&scene.flags(&url));
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&scene.flags(&url)));
-    let mut admin = daemon.admin_with(&password);
-    Daemon::make_project(&mut admin);
-    let saved = admin.attempt("PUT", &file("a.txt"), "text/plain", b"a");
-    assert_eq!(saved.unwrap().status, 201);
+    let mut admin = log_in(daemon.again(""), &password);
+    make_project(&mut admin);
+    save(&mut admin, "a.txt", b"a");
     let encrypted =
         "SELECT bool_and(ssl) AND count(*) > 2 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
                      WHERE application_name = 'siteconf'";
@@ -257,8 +255,7 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
     let expired = format!("the certificate of {HOST} has expired");
     until(|| scene.run(&url, &["user", "list"]).status.code() == Some(1));
     assert_eq!(scene.refusal(&url), expired);
-    let saved = admin.attempt("PUT", &file("b.txt"), "text/plain", b"b");
-    assert_eq!(saved.unwrap().status, 201);
+    save(&mut admin, "b.txt", b"b");
     let authority = &scene.certificates.of_authority;
     scene.cluster.reload_with(&files(authority));
     let itself = scene.url(HOST, &scene.trusting("authority.pem"));
@@ -328,8 +325,8 @@ fn a_server_that_asks_for_a_certificate_is_shown_one() {
     let url = with(&scene.showing("user.pem", "user.key"));
     let password = init_at(&scene.flags(&url));
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&scene.flags(&url)));
-    let mut admin = daemon.admin_with(&password);
-    Daemon::make_project(&mut admin);
+    let mut admin = log_in(daemon.again(""), &password);
+    make_project(&mut admin);
 
     assert_eq!(
         scene.refusal(&with(&scene.showing("stranger.pem", "stranger.key"))),
@@ -437,31 +434,12 @@ fn a_bucket_is_trusted_by_its_certificate_alone() {
     let trusting = flags("127.0.0.1", "root.pem");
     let password = init_at(&trusting);
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&trusting));
-    let mut admin = daemon.admin_with(&password);
-    Daemon::make_project(&mut admin);
+    let mut admin = log_in(daemon.again(""), &password);
+    make_project(&mut admin);
     let large: Vec<_> = (0..9_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
-    let saved = admin.attempt(
-        "PUT",
-        &file("large.bin"),
-        "application/octet-stream",
-        &large,
-    );
-    assert_eq!(saved.unwrap().status, 201);
+    save(&mut admin, "large.bin", &large);
     assert_eq!(bucket.files().len(), 1);
-    // What does not answer for seconds is told as away, and a machine may stand still for as long.
-    let outages =
-        ["the bucket of large files", "the database"].map(|it| format!("{it} does not answer"));
-    let read = (1..=3).find_map(|attempt| {
-        let read = siteconf_at(&trusting)
-            .args(["cat", PROJECT, "main", "large.bin"])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&read.stderr).into_owned();
-        let is_away = outages.iter().any(|outage| said.contains(outage));
-        let is_tried_again = attempt < 3 && read.status.code() == Some(1) && is_away;
-        (!is_tried_again).then_some(read)
-    });
-    let read = read.unwrap();
+    let read = ran(siteconf_at(&trusting).args(["cat", PROJECT, "main", "large.bin"]));
     let said = String::from_utf8_lossy(&read.stderr);
     assert!(
         read.status.success() && read.stdout == large,
@@ -482,8 +460,7 @@ fn a_bucket_is_trusted_by_its_certificate_alone() {
             "is for other names; call the host as the certificate does (subjectAltName)",
         ),
     ] {
-        let refused = serve_at(&flags(host, root)).stderr(Stdio::piped()).output();
-        let refused = refused.unwrap();
+        let refused = ran(serve_at(&flags(host, root)).stderr(Stdio::piped()));
         let said = String::from_utf8(refused.stderr).unwrap();
         let end = format!(": the bucket of large files cannot be used: its certificate {fault}\n");
         assert!(said.ends_with(&end), "{said}");

@@ -2,13 +2,14 @@
 
 use crate::cluster::{Cluster, until};
 use crate::daemon::siteconf_at;
+use crate::store::ran;
 
 /// Why no store is made in this database.
 fn refusal(url: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut init = siteconf_at(&["--store".into(), url.into()]);
     init.arg("--server-key-file").arg(folder.path().join("key"));
-    let ended = init.arg("init").output().unwrap();
+    let ended = ran(init.arg("init"));
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
     let said = String::from_utf8(ended.stderr).unwrap();
     let told = said.trim_end().strip_prefix(&format!("siteconf: {url}: "));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cluster::Cluster;
 use crate::daemon::siteconf_at;
-use crate::store::init_at;
+use crate::store::{init_at, ran};
 
 /// More bytes than a store without a bucket has a place for.
 const LARGE_BYTES: usize = 70_000;
@@ -51,9 +51,9 @@ impl Scene {
     /// Its exit code, what it printed, and what it said beside that.
     fn run(&self, words: &[&str], dir: &Path) -> (Option<i32>, String, String) {
         let mut command = siteconf_at(&self.flags);
-        let ran = command.args(words).arg(dir).output().unwrap();
+        let ended = ran(command.args(words).arg(dir));
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (ran.status.code(), text(ran.stdout), text(ran.stderr))
+        (ended.status.code(), text(ended.stdout), text(ended.stderr))
     }
 
     /// All files of a branch.

@@ -1,12 +1,21 @@
 //! The commits of all branches in one list: contract section 5.
 
 use serde_json::{Value, json};
+use time::OffsetDateTime;
 
 use crate::gitlab_walk::{by_links, elements};
-use crate::harness::{Daemon, Project, User};
+use crate::harness::{Daemon, Project, User, soon};
 
 fn list(reader: &User, project: &Project, query: &str) -> Vec<Value> {
     elements(&reader.get(&project.read(&format!("/commits?{query}"))))
+}
+
+/// Waits until what was changed before is older than what is changed next: of changes of one millisecond in several
+/// branches none is told to be the later one.
+fn next_millisecond() {
+    let now_ms = || OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+    let before = now_ms();
+    soon(|| now_ms() > before);
 }
 
 /// Two branches: one made from a state of the other, and both saved to since, in turns.
@@ -16,9 +25,15 @@ fn with_branches(daemon: &Daemon) -> (Project, User) {
     let copy = json!({ "name": "test", "from": "main" });
     let made = project.user.post(&project.admin("/branches"), &copy);
     made.expect_status(201);
-    project.save("test", "t", "x");
-    project.save("main", "a", "other");
-    project.save("test", "t", "another");
+    for (branch, path, body) in [
+        ("test", "t", "x"),
+        ("main", "a", "other"),
+        ("test", "t", "another"),
+    ] {
+        next_millisecond();
+        project.save(branch, path, body);
+    }
+    next_millisecond();
     let reader = daemon.reader(&project);
     (project, reader)
 }
@@ -68,6 +83,7 @@ fn what_a_young_branch_begins_with_is_listed_behind_older_changes() {
     let daemon = Daemon::start();
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     project.save("main", "a", "one");
+    next_millisecond();
     project.add_branch("young");
     // This one begins with what an older change led to.
     let copy = json!({ "name": "copy", "from": "main" });
@@ -89,6 +105,7 @@ fn what_a_young_branch_begins_with_is_listed_behind_older_changes() {
     project.save("main", "a", "two");
     let two = &list("ref_name=main")[0];
     assert_eq!(since_then(), [two, begun].map(Clone::clone));
+    next_millisecond();
     // Once a change has led there, it is that change's.
     project.save("young", "b", "x");
     let deleted = project.user.delete(&project.file("young", "b"));
@@ -107,6 +124,7 @@ fn the_newest_thousand_older_changes_are_looked_through_for_what_led_to_a_beginn
     let reader = daemon.reader(&project);
     let listed = |name: &str, from: &str| {
         let body = json!({ "name": name, "from": from });
+        next_millisecond();
         let made = project.user.post(&project.admin("/branches"), &body);
         made.expect_status(201);
         let begun = list(&reader, &project, &format!("ref_name={name}")).remove(0);

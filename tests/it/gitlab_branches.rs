@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gitlab_walk::elements;
+use crate::gitlab_walk::{elements, listed};
 use crate::harness::{Daemon, Project, READ, User, segment};
 
 fn with_branches(daemon: &Daemon, branches: &[&str]) -> (Project, User) {
@@ -16,9 +16,9 @@ fn with_branches(daemon: &Daemon, branches: &[&str]) -> (Project, User) {
 
 #[track_caller]
 fn names(reader: &User, project: &Project, query: &str) -> Vec<String> {
-    let listed = elements(&reader.get(&project.read(&format!("/branches{query}"))));
+    let listed = listed(reader, &project.read(&format!("/branches{query}")));
     let name = |branch: &Value| branch["name"].as_str().unwrap().to_owned();
-    listed.iter().map(name).collect()
+    elements(&listed).iter().map(name).collect()
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn a_branch_alone_tells_its_parent_too() {
     project.save("feature/x", "a", "one");
     let before = project.branch_item("feature/x")["commit"]["id"].clone();
     project.save("feature/x", "a", "two");
-    let listed = elements(&reader.get(&project.read("/branches?search=feature")));
-    let mut expected = listed[0].clone();
+    let found = listed(&reader, &project.read("/branches?search=feature"));
+    let mut expected = elements(&found)[0].clone();
     expected["commit"]["parent_ids"] = json!([before]);
     assert_eq!(expected["commit"]["title"], "save a");
     assert_eq!(expected["default"], false);

@@ -1,7 +1,7 @@
 //! Requests that were asked before: however an answer comes to be kept, nobody can tell it from one
 //! that was made anew.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::net::TcpStream;
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +12,9 @@ use crate::harness::{ADMIN, Answer, Connection, Daemon, Project, Request, User, 
 
 /// Longer than sockets hold: whoever sends it must wait for the client.
 const LARGE_BYTES: usize = 8 << 20;
+/// More requests than the daemon answers while it looks at a connection once. Their answers have the date of when it
+/// began to look, and it may be kept from its core meanwhile.
+const ANSWERED_IN_ONE_LOOK: usize = 32;
 
 /// A project with `a.xml` and `b.xml`, and a reader of it.
 pub(crate) fn stage(daemon: &Daemon) -> (Project, User) {
@@ -117,8 +120,13 @@ fn the_date_is_that_of_the_answer() {
     let request = reader.request("GET", &project.raw("a.xml"));
     let mut connection = daemon.connect();
     let mut dates = HashSet::new();
+    let mut asked = VecDeque::new();
     while dates.len() < 3 {
-        let before = OffsetDateTime::now_utc().unix_timestamp();
+        asked.push_back(OffsetDateTime::now_utc().unix_timestamp());
+        if asked.len() > ANSWERED_IN_ONE_LOOK {
+            asked.pop_front();
+        }
+        let before = asked[0];
         let answer = ask(&mut connection, &request);
         let after = OffsetDateTime::now_utc().unix_timestamp();
         let date = answer.header("Date").expect("a date").to_owned();
@@ -167,20 +175,29 @@ fn an_expired_token_is_refused_at_once() {
     let daemon = Daemon::start();
     let (project, _) = stage(&daemon);
     let now_ms = || OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
-    let expiry = now_ms() + 5000;
-    let expires_at = u64::try_from(expiry).unwrap();
-    let issued = project
-        .user
-        .issue(&json!({ "name": "x", "repos": ["*"], "expires_at": expires_at }));
-    let reader = daemon.token(issued["tokenString"].as_str().unwrap());
-    let request = reader.request("GET", &project.raw("a.xml"));
     let mut connection = daemon.connect();
-    ask_again(&mut connection, &request).assert_bytes(200, b"<a/>");
+    // A token may be over before its answer is kept, where the test is kept from its core: then it is another one.
+    let (expiry, request) = loop {
+        let expiry = now_ms() + 5000;
+        let expires_at = u64::try_from(expiry).unwrap();
+        let issued = project
+            .user
+            .issue(&json!({ "name": "x", "repos": ["*"], "expires_at": expires_at }));
+        let reader = daemon.token(issued["tokenString"].as_str().unwrap());
+        let request = reader.request("GET", &project.raw("a.xml"));
+        let answers = [(); 3].map(|()| ask(&mut connection, &request));
+        // The service knows the time to a millisecond.
+        if now_ms() + 1 < expiry {
+            for answer in answers {
+                answer.assert_bytes(200, b"<a/>");
+            }
+            break (expiry, request);
+        }
+    };
     loop {
         let before = now_ms();
         let answer = ask(&mut connection, &request);
         if answer.status != 200 {
-            // The service knows the time to a millisecond.
             assert_eq!((answer.status, now_ms() + 1 >= expiry), (401, true));
             return;
         }

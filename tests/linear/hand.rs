@@ -1,5 +1,6 @@
 //! One client of both APIs, who waits for each answer, and what is recorded of it.
 
+use std::thread;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -11,6 +12,11 @@ use crate::client::{Answer as Reply, Client};
 use crate::gate::Life;
 use crate::model::{Answer, Call, PATHS, Wish};
 use crate::scene::{KnownToken, Scene, new_number};
+
+/// How long somebody asks whose database counts as away, as where one is held up for seconds, and the pause that
+/// whoever is refused so is told to make.
+const AWAY_MAX: Duration = Duration::from_mins(1);
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Somebody logged in, who has the tokens of the project, too.
 #[derive(Debug)]
@@ -102,25 +108,48 @@ impl<'a> Hand<'a> {
         self.record(&sent, wish, Some(answer));
     }
 
-    /// Sends the request for this. `None` where the daemon had died before.
+    /// Sends the request for this, until the database is not away. `None` where the daemon had died before.
     fn send(&mut self, wish: &Wish, credential: String) -> Option<Sent> {
         let request = wish.request(self.scene);
         self.client.credential = credential + &request.lines;
         let gate = self.scene.gate;
-        let at = gate.now();
-        let replied = self.client.attempt(
-            request.method,
-            &request.target,
-            request.kind,
-            request.body.as_bytes(),
-        );
-        if let Ok(reply) = replied {
-            return Some(Sent {
-                at,
-                until: Some(gate.now()),
-                reply: Some(reply),
-            });
+        let over = gate.now() + AWAY_MAX;
+        loop {
+            let at = gate.now();
+            let replied = self.client.attempt(
+                request.method,
+                &request.target,
+                request.kind,
+                request.body.as_bytes(),
+            );
+            let Ok(reply) = replied else {
+                return self.cut_off(at);
+            };
+            let until = gate.now();
+            if reply.status != 503 || !gate.outlives() || until > over {
+                return Some(Sent {
+                    at,
+                    until: Some(until),
+                    reply: Some(reply),
+                });
+            }
+            thread::sleep(AWAY_PAUSE);
+            let said = String::from_utf8_lossy(&reply.body);
+            let was_not_asked = said.contains("does not answer; try again");
+            // What binds a token may fail after that.
+            if !was_not_asked || wish.is_of_read_api() {
+                return Some(Sent {
+                    at,
+                    until: None,
+                    reply: None,
+                });
+            }
         }
+    }
+
+    /// A request that was sent at this time and has no reply. `None` where the daemon had died before.
+    fn cut_off(&mut self, at: Duration) -> Option<Sent> {
+        let gate = self.scene.gate;
         let death = gate.death_of(self.daemon);
         (self.client, self.daemon) = gate.client(self.random.random_range(0..usize::MAX));
         (at < death).then_some(Sent {

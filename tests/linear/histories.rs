@@ -175,12 +175,18 @@ fn hold(scene: &Scene<'_>, mut history: History) {
 /// Makes a token that does not bind itself.
 fn begin(scene: &Scene<'_>, random: &mut StdRng) -> History {
     let mut hand = Hand::of(scene, random.fork());
-    scene.known().tokens_made += 1;
-    hand.ask(Wish::MakeToken {
-        number: 1,
-        name: 0,
-        binds: false,
-    });
+    // Of one that was in doubt the value is not known.
+    for number in 1..10 {
+        scene.known().tokens_made = number;
+        hand.ask(Wish::MakeToken {
+            number,
+            name: 0,
+            binds: false,
+        });
+        if !scene.known().tokens.is_empty() {
+            break;
+        }
+    }
     hand.events
 }
 

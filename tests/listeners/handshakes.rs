@@ -57,11 +57,9 @@ fn plain_http_on_the_tls_port_is_told_and_garbage_is_ended() {
     let pair = Pair::new();
     let service = Service::with_tls(&pair, &["--metrics-listen", "127.0.0.1:0"]);
     let mut stream = TcpStream::connect(service.tls()).unwrap();
-    write!(
-        stream,
-        "GET {HEALTH} HTTP/1.1\r\nHost: conf.example\r\n\r\n"
-    )
-    .unwrap();
+    // In one piece: the service answers as soon as the first bytes are there, and soon ends the connection.
+    let request = format!("GET {HEALTH} HTTP/1.1\r\nHost: conf.example\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
     let answer = String::from_utf8(rest(&mut stream)).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{head}");
@@ -97,6 +95,14 @@ fn plain_http_on_the_tls_port_is_told_and_garbage_is_ended() {
 
 #[test]
 fn a_handshake_that_never_ends_is_ended_and_counts_until_then() {
+    let attempts = 5;
+    let is_told = (0..attempts).any(|_| is_ended_and_counts());
+    assert!(is_told, "{attempts} times this machine stood still");
+}
+
+/// False if this test came too late for it to tell anything: the first two handshakes were over before the others
+/// were begun, or nobody knows when they ended.
+fn is_ended_and_counts() -> bool {
     let pair = Pair::new();
     let service = Service::with_tls(
         &pair,
@@ -115,24 +121,40 @@ fn a_handshake_that_never_ends_is_ended_and_counts_until_then() {
     let half = &hello([3, 3])[..20];
     let mut hanging = [begin(b"", service.tls()), begin(half, service.tls())];
     // The service accepts in order: these two are counted before the next.
-    let mut third = begin(b"", service.tls());
-    let mut fourth = begin(b"", service.tls());
-    for refused in [&mut third, &mut fourth] {
-        assert_eq!(rest(refused), [0x15, 3, 3, 0, 2, 2, 80]);
+    let mut others = [begin(b"", service.tls()), begin(b"", service.tls())];
+    let said = others.each_mut().map(rest);
+    let is_late = started.elapsed() >= Duration::from_secs(3);
+    for said in &said {
+        if is_late && said.is_empty() {
+            return false;
+        }
+        assert_eq!(said, &[0x15, 3, 3, 0, 2, 2, 80]);
     }
     service.logged("too many connections", 1);
     for stream in &mut hanging {
         assert_eq!(rest(stream), b"");
     }
     let lasted = started.elapsed();
-    assert!((2..9).contains(&lasted.as_secs()), "{lasted:?}");
-    let config = trusting(&[&pair], &[&version::TLS13]);
-    let answer = Client::connect(&config, service.tls()).get(HEALTH).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(lasted >= Duration::from_secs(2), "{lasted:?}");
+    if lasted >= Duration::from_secs(9) {
+        return false;
+    }
     // Who tries on is told of once a minute, and counted.
     assert_eq!(service.log().matches("too many connections").count(), 1);
     let refused = "\nsiteconf_http_connections_opened_total{outcome=\"refused\"} 2\n";
     assert!(service.metrics().contains(refused));
+    let config = trusting(&[&pair], &[&version::TLS13]);
+    // The end of a connection is seen before its place is free.
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        match Client::connect(&config, service.tls()).get(HEALTH) {
+            Ok(answer) => {
+                assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+                return true;
+            }
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+    }
 }
 
 #[test]

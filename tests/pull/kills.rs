@@ -193,6 +193,12 @@ fn the_folder_is_one_whole_state_whatever_happens() {
         assert!(output.status.success(), "{round} {harm:?}: {output:?}");
         assert_eq!(read(&dir), files, "{round} {harm:?}");
         assert!(!reading.is_finished(), "the reader saw what never was");
+        // The reader may have got no time yet. The second look to end from now on has begun from now on.
+        let looks = reader.looks.load(Ordering::Relaxed);
+        while reader.looks.load(Ordering::Relaxed) < looks + 2 {
+            assert!(!reading.is_finished(), "the reader saw what never was");
+            thread::yield_now();
+        }
         let state = fs::read_to_string(side(&dir).join("state.json")).unwrap();
         let state: serde_json::Value = serde_json::from_str(&state).unwrap();
         assert_eq!(state["head"]["id"], digest(&files)[..40]);

@@ -2,8 +2,9 @@
 //! change it at once, none is told what does not hold.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::Clock;
@@ -354,12 +355,17 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
     for round in 0..30 {
         let start = Barrier::new(3);
         let start = &start;
-        let saved = &AtomicUsize::new(0);
+        let (saved, is_deleted) = (&AtomicUsize::new(0), &AtomicBool::new(false));
         let saves = |writer: u64| {
             start.wait();
+            let patience = Instant::now() + Duration::from_mins(1);
             let mut acknowledged = Vec::new();
-            // More than come before the deletion.
-            for number in 0..5000 {
+            for number in 0..1000 {
+                // A deletion that is held up may come after any number of saves.
+                let waits = || !is_deleted.load(Ordering::SeqCst) && Instant::now() < patience;
+                while number == 500 && waits() {
+                    thread::yield_now();
+                }
                 let text = format!("{round}/{writer}/{number}");
                 match scene.try_save("main", &text, &text) {
                     Ok(Saved { .. }) => {
@@ -384,6 +390,7 @@ fn a_save_beside_a_deletion_is_kept_or_refused(scene: &Scene) {
             } else {
                 scene.project.clone().delete_project().unwrap();
             }
+            is_deleted.store(true, Ordering::SeqCst);
             writers.map(|writer| writer.join().unwrap())
         });
         told.extend(done.into_iter().flatten());

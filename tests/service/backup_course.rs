@@ -64,10 +64,14 @@ fn ctrl_c_ends_a_backup_and_leaves_the_one_before() {
                 add();
                 let before = contents(&target);
                 let mut backup = back_up(&daemon, &target);
-                while !begun.exists() && backup.try_wait().unwrap().is_none() {
+                let mut is_over = || backup.try_wait().unwrap().is_some();
+                while !begun.exists() && !is_over() {
                     thread::yield_now();
                 }
-                signal(&backup, asks);
+                // Of one that has been waited for there is no process any more.
+                if !is_over() {
+                    signal(&backup, asks);
+                }
                 let ended = backup.wait_with_output().unwrap();
                 // One that was quicker than the signal shows nothing.
                 if !ended.status.success() {

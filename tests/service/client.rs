@@ -2,9 +2,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+/// The daemon ends a connection on which nothing comes for 20 seconds. One that was not used for so long is opened
+/// anew: a test may have run commands meanwhile, on a slow machine.
+const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// An answer: its status, its headers by lower-case names, its body.
 #[derive(Debug)]
@@ -26,13 +30,14 @@ impl Answer {
     }
 }
 
-/// A user on one connection, which is opened again only when the daemon closed it.
+/// A user on one connection, which is opened again only when the daemon closed it, or may be about to.
 #[derive(Debug)]
 pub(crate) struct Client {
     address: SocketAddr,
     /// A header line, or nothing.
     pub(crate) credential: String,
-    stream: Option<BufReader<TcpStream>>,
+    /// With the time of the last answer.
+    stream: Option<(BufReader<TcpStream>, Instant)>,
     /// How often a connection was opened.
     pub(crate) opened: usize,
 }
@@ -76,8 +81,9 @@ impl Client {
         kind: &str,
         body: &[u8],
     ) -> io::Result<Answer> {
-        let mut stream = match self.stream.take() {
-            Some(stream) => stream,
+        let kept = self.stream.take();
+        let mut stream = match kept.filter(|(_, answered)| answered.elapsed() < IDLE_MAX) {
+            Some((stream, _)) => stream,
             None => self.connect()?,
         };
         let kind = if kind.is_empty() {
@@ -93,10 +99,16 @@ impl Client {
         )
         .into_bytes();
         request.extend_from_slice(body);
-        stream.get_mut().write_all(&request)?;
-        let answer = read_answer(&mut stream)?;
+        let sent = stream.get_mut().write_all(&request);
+        // A refusal is there, too, where the daemon has stopped waiting for the rest of the body.
+        let answer = match (read_answer(&mut stream), sent) {
+            (Ok(answer), Ok(())) => answer,
+            (Ok(answer), Err(_)) if answer.status >= 400 => return Ok(answer),
+            (_, Err(unsent)) => return Err(unsent),
+            (Err(unanswered), Ok(())) => return Err(unanswered),
+        };
         if answer.header("connection") != Some("close") {
-            self.stream = Some(stream);
+            self.stream = Some((stream, Instant::now()));
         }
         Ok(answer)
     }

@@ -93,6 +93,11 @@ fn snapshots(admin: &mut Client) -> u64 {
     history.as_array().unwrap().len() as u64
 }
 
+/// Moments in the course of an import at which one is killed.
+const MOMENTS: u32 = 12;
+/// Further kills, at once, where a machine that pauses has let all of these come too late.
+const MORE_MOMENTS: u32 = 20;
+
 #[test]
 fn a_killed_import_is_wholly_there_or_wholly_absent() {
     let daemon = Daemon::start();
@@ -100,12 +105,15 @@ fn a_killed_import_is_wholly_there_or_wholly_absent() {
     Daemon::make_project(&mut admin);
     let folder = tempfile::tempdir().unwrap();
     planted::plant(folder.path(), 1_500);
-    let (mut whole, mut absent) = (0, 0);
+    let mut absent = 0;
     // The first import is not killed, and tells how long one takes.
     let began = Instant::now();
     daemon.import(folder.path());
     let duration = began.elapsed();
-    for moment in 1..=12_u32 {
+    for moment in 1..=MOMENTS + MORE_MOMENTS {
+        if moment > MOMENTS && absent > 0 {
+            break;
+        }
         let before = snapshots(&mut admin);
         let new = folder.path().join("new.xml");
         std::fs::write(&new, moment.to_string()).unwrap();
@@ -117,7 +125,8 @@ fn a_killed_import_is_wholly_there_or_wholly_absent() {
             .spawn()
             .unwrap();
         let began = Instant::now();
-        while began.elapsed() < duration * moment / 12 {
+        // Where none was killed in time so far, as soon as can be.
+        while moment <= MOMENTS && began.elapsed() < duration * moment / MOMENTS {
             std::hint::spin_loop();
         }
         import.kill().unwrap();
@@ -125,13 +134,11 @@ fn a_killed_import_is_wholly_there_or_wholly_absent() {
         let answer = admin.get(&on_branch("/files/new.xml"));
         if snapshots(&mut admin) > before {
             assert_eq!(answer.body, moment.to_string().as_bytes());
-            whole += 1;
         } else {
             assert_ne!(answer.body, moment.to_string().as_bytes());
             absent += 1;
         }
     }
-    assert_eq!(whole + absent, 12);
     assert!(absent > 0, "no import was killed in time");
     std::fs::write(folder.path().join("new.xml"), "the last").unwrap();
     daemon.import(folder.path());
@@ -149,6 +156,10 @@ pub(crate) fn log(daemon: &Daemon) -> Vec<Value> {
     text.lines().map(entry).collect()
 }
 
+/// Changes that nobody has heard of yet: while the one who is to kill the daemon is kept from its core, no more are
+/// made, for an account may have so many projects and tokens.
+const AHEAD_MAX: usize = 60;
+
 #[test]
 fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
     let rounds = Rounds::or(5);
@@ -156,7 +167,7 @@ fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
     let mut admin = daemon.admin();
     for round in 0..rounds.count {
         let enough = rounds.random(round).random_range(1..=61);
-        let (report, reports) = mpsc::channel();
+        let (report, reports) = mpsc::sync_channel(AHEAD_MAX);
         thread::scope(|scope| {
             for writer in 0..4 {
                 let (report, mut client) = (report.clone(), admin.another());
@@ -172,6 +183,8 @@ fn a_kill_leaves_projects_branches_and_tokens_with_their_records_or_neither() {
             drop(report);
             reports.iter().take(enough).for_each(drop);
             daemon.kill();
+            // Who waits to report goes on, and finds the daemon gone.
+            drop(reports);
         });
         daemon.kill_and_restart();
         admin = daemon.again(&admin.credential);
@@ -187,7 +200,7 @@ fn change(
     client: &mut Client,
     name: &str,
     number: u64,
-    report: &mpsc::Sender<()>,
+    report: &mpsc::SyncSender<()>,
 ) -> std::io::Result<()> {
     let mut send = |method: &str, target: &str, body: Value| {
         let (kind, body) = match body {

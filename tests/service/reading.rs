@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use serde_json::json;
 
 use crate::client::{Client, segment};
-use crate::daemon::{Daemon, PROJECT};
+use crate::daemon::{Daemon, PROJECT, copy_program};
 use crate::damage::Store;
 
 const BRANCHES: u32 = 300;
@@ -148,7 +148,7 @@ impl Reader {
             mode(store.folder.path(), 0o755);
             mode(out, 0o777);
             let copied = store.folder.path().join("siteconf");
-            fs::copy(&program, &copied).unwrap();
+            copy_program(&copied);
             program = copied;
         }
         Self { program, user }

@@ -62,22 +62,24 @@ fn is_there(admin: &mut Client, saved: u64) -> bool {
     }
 }
 
-/// Times a deletion and a restore that nobody cuts off, in microseconds: the longest of a few.
+/// Times a deletion and a restore that nobody cuts off, in microseconds: the middle one of a few, as a pause of
+/// this machine may be in any.
 fn whole_us(admin: &mut Client) -> u64 {
     let project = format!("{ADMIN}/projects/{}", segment(PROJECT));
-    let mut longest = Duration::ZERO;
+    let mut lasted = Vec::new();
     for _ in 0..5 {
         let began = Instant::now();
         let gone = admin.attempt("DELETE", &project, "", b"").unwrap();
-        longest = longest.max(began.elapsed());
+        lasted.push(began.elapsed());
         assert_eq!(gone.status, 204);
         let id = deleted(admin)[0]["id"].as_str().unwrap().to_owned();
         let began = Instant::now();
         let back = admin.post(&format!("{ADMIN}/deleted/{id}/restore"), &json!({}));
-        longest = longest.max(began.elapsed());
+        lasted.push(began.elapsed());
         assert_eq!(back.status, 200);
     }
-    u64::try_from(longest.as_micros()).unwrap()
+    lasted.sort_unstable();
+    u64::try_from(lasted[lasted.len() / 2].as_micros()).unwrap()
 }
 
 #[test]
@@ -86,8 +88,8 @@ fn a_deletion_or_a_restore_that_is_cut_off_is_done_or_not() {
     let mut admin = daemon.admin();
     Daemon::make_project(&mut admin);
     let reader = daemon.reader(&mut admin).credential;
-    // Half of the kills come before the end of what they cut off, on any disk.
-    let range_us = 2 * whole_us(&mut admin);
+    // Half of the kills come before the end of what they cut off, on any disk: the range follows what came of them.
+    let mut range_us = 2 * whole_us(&mut admin);
     let (mut done, mut not) = (0, 0);
     let mut saved: u64 = 0;
     let rounds = Rounds::or(40);
@@ -125,8 +127,10 @@ fn a_deletion_or_a_restore_that_is_cut_off_is_done_or_not() {
         }
         if is_done {
             done += 1;
+            range_us = (range_us * 4 / 5).max(1);
         } else {
             not += 1;
+            range_us += range_us / 4 + 1;
         }
         // What the token opens follows.
         let project = admin.get(&format!("{ADMIN}/projects/{}", segment(PROJECT)));
@@ -181,7 +185,7 @@ fn forgetting_that_is_killed_is_finished_by_a_later_start() {
     }
     daemon.kill_and_restart_with(&["--keep-deleted-days", "0"]);
     admin = daemon.again(&admin.credential);
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_mins(1);
     while !deleted(&mut admin).is_empty() {
         assert!(Instant::now() < patience, "they are never forgotten");
     }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 pub(crate) use faults::Fault;
 use faults::Faults;
@@ -116,11 +115,6 @@ impl TestBucket {
     /// Has the next requests of this part end so, for ever without a number.
     pub(crate) fn fault(&self, fault: Fault, times: Option<u64>) {
         self.server.faults.set(&self.prefix, fault, times);
-    }
-
-    /// The same for so long, from the first of them on.
-    pub(crate) fn fault_for(&self, fault: Fault, lasts: Duration) {
-        self.server.faults.set_for(&self.prefix, fault, lasts);
     }
 
     /// The same of those for one of its files, for ever.

@@ -202,26 +202,45 @@ impl Cluster {
         self.ask("postgres", "SELECT pg_reload_conf()");
         let waits = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
         until(|| !self.ask("postgres", waits).is_empty());
+        self.see_commits_wait();
+    }
+
+    /// Waits until commits wait for the standby. The process that tells all others to may read its settings later than
+    /// those that say that they are in force.
+    fn see_commits_wait(&self) {
+        const COMMIT: &str = "SELECT pg_logical_emit_message(true, 'tests', ''::text)";
+        let waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+        self.cut_standby_off();
+        let mut waiting = None;
+        until(|| {
+            let url = self.primary.url("postgres");
+            let commit = thread::spawn(move || try_ask(&url, COMMIT).map(drop));
+            until(|| commit.is_finished() || !self.ask("postgres", waits).is_empty());
+            if commit.is_finished() {
+                commit.join().unwrap().unwrap();
+                return false;
+            }
+            waiting = Some(commit);
+            true
+        });
+        self.join_standby();
+        waiting.expect("it waits").join().unwrap().unwrap();
     }
 
     /// Has the standby follow no more, as if the network between the two were gone.
     pub(crate) fn cut_standby_off(&self) {
-        self.signal_standby(Signal::STOP);
+        self.standby.as_ref().expect("it was added").stop();
     }
 
     /// Has it follow again.
     pub(crate) fn join_standby(&self) {
-        self.signal_standby(Signal::CONT);
-    }
-
-    fn signal_standby(&self, signal: Signal) {
-        self.standby.as_ref().expect("it was added").signal(signal);
+        self.standby.as_ref().expect("it was added").go_on();
     }
 
     /// Has the primary stand still, as one whose machine hangs: connections to it are made and kept, and nothing comes
     /// over them.
     pub(crate) fn hang(&self) {
-        self.primary.signal(Signal::STOP);
+        self.primary.stop();
     }
 
     /// Has the standby take the place of the primary, which knows nothing of it, and goes on if it does not stand still.
@@ -248,7 +267,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // Of one that stands still the processes would not notice that the first of them is gone.
         for server in [&self.standby, &self.replaced].into_iter().flatten() {
-            server.signal(Signal::CONT);
+            server.go_on();
         }
         drop(self.guard.stdin.take());
         drop(self.guard.wait());
@@ -336,13 +355,24 @@ impl Server {
         fs::read_to_string(self.folder.join("log")).unwrap()
     }
 
-    /// Sends a signal to all of its processes.
-    fn signal(&self, signal: Signal) {
+    /// The number of the process that has started all of its others.
+    fn first(&self) -> i32 {
         let first = self.process.as_ref().expect("it runs").id();
-        let first = i32::try_from(first).unwrap();
-        send(first, signal);
+        i32::try_from(first).unwrap()
+    }
+
+    /// Has all of its processes stand still, the first one before the others, so that it makes none meanwhile.
+    fn stop(&self) {
+        stop(&[self.first()]);
+        stop(&children_of(self.first()));
+    }
+
+    /// Has them go on.
+    fn go_on(&self) {
+        let first = self.first();
+        send(first, Signal::CONT);
         for child in children_of(first) {
-            send(child, signal);
+            send(child, Signal::CONT);
         }
     }
 
@@ -350,7 +380,7 @@ impl Server {
     fn kill(&mut self) {
         let mut process = self.process.take().expect("it runs");
         let first = i32::try_from(process.id()).unwrap();
-        send(first, Signal::STOP);
+        stop(&[first]);
         let children = children_of(first);
         for child in &children {
             send(*child, Signal::KILL);
@@ -386,6 +416,17 @@ fn url(folders: &[PathBuf], database: &str) -> String {
 /// Sends a signal to a process, which may have ended.
 fn send(id: i32, signal: Signal) {
     let _may_have_ended = kill_process(Pid::from_raw(id).unwrap(), signal);
+}
+
+/// Stops processes, and waits until they stand still: one that is just starting another still finishes that. Some may
+/// have ended.
+fn stop(ids: &[i32]) {
+    for id in ids {
+        send(*id, Signal::STOP);
+    }
+    let stands_still =
+        |id: &i32| state_of(*id).is_none_or(|(state, _)| ["T", "Z"].contains(&&*state));
+    until(|| ids.iter().all(stands_still));
 }
 
 /// The processes that this one has started.

@@ -102,19 +102,23 @@ mod tests {
         let full = UnixDatagram::unbound().unwrap();
         full.set_nonblocking(true).unwrap();
         while full.send_to(b"earlier", &path).is_ok() {}
-        let notifier = Notifier::to(path.as_os_str()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .build()
             .unwrap();
-        let (done, other_is_done) = channel();
-        runtime.block_on(async {
-            let telling = tokio::spawn(async move {
-                notifier.well();
-                other_is_done.try_recv()
-            });
-            tokio::spawn(async move { done.send(()).unwrap() });
-            assert_eq!(telling.await.unwrap(), Ok(()));
-        });
+        let goes_on = || {
+            let notifier = Notifier::to(path.as_os_str()).unwrap();
+            let (done, other_is_done) = channel();
+            runtime.block_on(async {
+                let telling = tokio::spawn(async move {
+                    notifier.well();
+                    other_is_done.try_recv()
+                });
+                tokio::spawn(async move { done.send(()) });
+                telling.await.unwrap().is_ok()
+            })
+        };
+        // It waits for a second alone: on a machine that is held up for longer the other may not have come to it.
+        assert!((0..10).any(|_| goes_on()));
     }
 }

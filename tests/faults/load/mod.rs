@@ -8,6 +8,8 @@ mod tokens;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rand::rngs::StdRng;
 use serde_json::Value;
@@ -163,9 +165,21 @@ fn text(random: &mut StdRng) -> String {
     line.repeat(if random.random_ratio(1, 4) { 4_200 } else { 1 })
 }
 
+/// What is answered to who looks. Where a daemon is held up for seconds its database counts as away: it is asked again.
+fn look(client: &mut Client, target: &str) -> Answer {
+    let patience = Instant::now() + Duration::from_mins(1);
+    loop {
+        let answer = client.get(target);
+        if answer.status != 503 || Instant::now() > patience {
+            return answer;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// What is in a file, `None` without one.
 fn read(client: &mut Client, target: &str) -> Option<String> {
-    let answer = client.get(target);
+    let answer = look(client, target);
     match answer.status {
         200 => Some(String::from_utf8(answer.body).unwrap()),
         404 => None,

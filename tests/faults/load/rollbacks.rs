@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::json;
 
-use super::{Work, change, read, text};
+use super::{Work, change, look, read, text};
 use crate::client::{Client, segment};
 use crate::daemon::on_branch;
 use crate::told::{State, Told};
@@ -71,7 +71,7 @@ impl Work for Rollbacks {
     fn found(&self, client: &mut Client) -> State {
         // One is there at most.
         let target = on_branch("").replace("/main", "");
-        let branches = client.get(&target).json();
+        let branches = look(client, &target).json();
         let names = branches.as_array().unwrap().iter();
         let names = names.map(|branch| branch["name"].as_str().unwrap());
         let own: Vec<_> = names.filter(|name| name.starts_with("own-")).collect();

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-use super::{Work, change};
+use super::{Work, change, look};
 use crate::client::Client;
 use crate::daemon::{PROJECT, read};
 use crate::told::{State, Told};
@@ -16,7 +16,7 @@ const TOKENS: &str = "/site-builder/api/tokens";
 
 /// The tokens whose names begin so.
 fn tokens(client: &mut Client, prefix: &str) -> Vec<Value> {
-    let listed = client.get(TOKENS).json();
+    let listed = look(client, TOKENS).json();
     let all = listed.as_array().unwrap().iter();
     let is_own = |token: &&Value| token["name"].as_str().unwrap().starts_with(prefix);
     all.filter(is_own).cloned().collect()
@@ -26,7 +26,7 @@ fn tokens(client: &mut Client, prefix: &str) -> Vec<Value> {
 fn status(client: &Client, value: &str, instance: &str) -> u16 {
     let mut reader = client.another();
     reader.credential = format!("PRIVATE-TOKEN: {value}\r\n{instance}");
-    reader.get(&read("/tree")).status
+    look(&mut reader, &read("/tree")).status
 }
 
 /// A token: where it is, and its value.

@@ -1,6 +1,7 @@
 //! Without the database.
 
 use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,7 +9,7 @@ use time::OffsetDateTime;
 
 use super::Fleet;
 use crate::harness::server::Database;
-use crate::harness::{Answer, Daemon, Place, Project, READ, own_folder, soon};
+use crate::harness::{Answer, Daemon, Place, Project, READ, User, own_folder, soon};
 use crate::proxy::Cut;
 
 pub(super) const AWAY: &str = "the database of the service does not answer; try again";
@@ -55,8 +56,9 @@ fn a_service_without_its_database_says_so_and_is_well_when_it_is_back() {
     daemon.anonymous().get("/livez").expect_status(200);
     // Each connection is tried several times a second, and each reason is told once; once more only where a connection
     // was made a moment before the cut, and noted a moment after it.
-    let log = daemon.log();
     let told = "the database cannot be reached";
+    daemon.logged(told);
+    let log = daemon.log();
     let mut told: Vec<_> = log
         .lines()
         .filter_map(|line| line.split_once(told))
@@ -120,17 +122,17 @@ fn without_the_database_nobody_waits_for_a_thread_and_then_all_are_refused_at_on
                 scope.spawn(|| until(|| user.get(target), 503))
             })
             .collect();
-        // All that needs no database goes on meanwhile.
+        // All that needs no database goes on meanwhile. Who stands still may come to ask when all have been refused.
         let mut times = [const { Vec::new() }; 3];
-        while !waiting
-            .iter()
-            .all(std::thread::ScopedJoinHandle::is_finished)
-        {
+        loop {
             let [live, metrics, health] = &mut times;
             timed(live, || daemon.anonymous().get("/livez")).expect_status(200);
             timed(metrics, || daemon.watcher().get("/metrics")).expect_status(200);
             let health = timed(health, || daemon.anonymous().get(&format!("{READ}/health")));
             assert!([200, 503].contains(&health.status), "{health:?}");
+            if waiting.iter().all(ScopedJoinHandle::is_finished) {
+                break;
+            }
         }
         // Each by itself.
         times.into_iter().for_each(assert_prompt);
@@ -175,6 +177,21 @@ fn while_locked(database: &Database, table: &str, act: impl FnOnce()) {
     });
 }
 
+/// The holder of a token that was used, and expires within seconds.
+fn expiring_reader(daemon: &Daemon, project: &Project) -> User {
+    // One that has expired before it was used proves nothing.
+    let mut issued = (0..5).map(|number| {
+        let ends = OffsetDateTime::now_utc() + Duration::from_secs(8);
+        let ends = u64::try_from(ends.unix_timestamp_nanos() / 1_000_000).unwrap();
+        let name = format!("short {number}");
+        let token = json!({ "name": name, "repos": ["*"], "expires_at": ends });
+        let token = project.user.issue(&token);
+        daemon.token(token["tokenString"].as_str().unwrap())
+    });
+    let is_used = |holder: &User| holder.get(&project.raw("a.xml")).status == 200;
+    issued.find(is_used).expect("one is used in time")
+}
+
 #[test]
 fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_rest_is_not() {
     let fleet = Fleet::new();
@@ -187,12 +204,7 @@ fn what_is_in_memory_is_served_while_a_table_is_locked_and_the_log_says_why_the_
     let reader = daemon.reader(&project);
     reader.get(&project.raw("a.xml")).expect_status(200);
     let save = || project.user.put(&project.file("main", "a.xml"), b"<b/>");
-    let ends = OffsetDateTime::now_utc() + Duration::from_secs(8);
-    let ends = u64::try_from(ends.unix_timestamp_nanos() / 1_000_000).unwrap();
-    let token = json!({ "name": "short", "repos": ["*"], "expires_at": ends });
-    let token = project.user.issue(&token);
-    let expiring = daemon.token(token["tokenString"].as_str().unwrap());
-    expiring.get(&project.raw("a.xml")).expect_status(200);
+    let expiring = expiring_reader(&daemon, &project);
     while_locked(database, "record", || {
         // With the second goes the time at which the token was used.
         for _ in 0..2 {
@@ -268,11 +280,7 @@ fn all_is_refused_while_the_table_of_changes_is_locked_and_nothing_for_that_of_d
             until(read, 200).assert_bytes(200, b"<a/>");
         }
         project.save("main", "a.xml", "<b/>");
-        assert!(
-            daemon
-                .log()
-                .contains("canceling statement due to lock timeout")
-        );
+        daemon.logged("canceling statement due to lock timeout");
     });
     read().assert_bytes(200, b"<b/>");
 }

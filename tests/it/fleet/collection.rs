@@ -4,7 +4,12 @@ use serde_json::Value;
 
 use super::Fleet;
 use crate::harness::bucket::Fault;
-use crate::harness::{Daemon, Project};
+use crate::harness::{Daemon, Project, soon};
+
+/// The lock of collections, if anybody has it.
+const LOCKED: &str = "SELECT 1 FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = 1936290915 AND objid = 2
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 fn json_of(daemon: &Daemon, command: &[&str]) -> Value {
     serde_json::from_str(&said_by(daemon, command)).unwrap()
@@ -58,7 +63,7 @@ fn what_nothing_needs_goes_beside_daemons_and_what_they_serve_stays() {
     let there = project.seen_by(&project.user.at(other.address()));
     there.save("main", "b.xml", "<old/>");
     let reader = other.reader(&project);
-    crate::harness::soon(|| reader.get(&there.raw("b.xml")).status == 200);
+    soon(|| reader.get(&there.raw("b.xml")).status == 200);
     reader.get(&there.raw("b.xml")).assert_bytes(200, b"<old/>");
     reader.get(&there.raw("a.xml")).assert_bytes(200, b"<new/>");
     reader
@@ -67,6 +72,8 @@ fn what_nothing_needs_goes_beside_daemons_and_what_they_serve_stays() {
 }
 
 fn said_by(daemon: &Daemon, command: &[&str]) -> String {
+    // Of a collection that has ended it may last as long as its connection.
+    soon(|| daemon.database().unwrap().ask(LOCKED).is_empty());
     let output = daemon.command(command, "");
     assert!(output.status.success(), "{command:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()

@@ -80,10 +80,7 @@ fn what_may_have_been_made_before_its_connection_was_lost_is_in_doubt_and_not_re
             let waits = format!(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{lock}' AND datname = current_database()"
             );
-            let began = Instant::now();
-            while database.ask(&waits) == ["0"] {
-                assert!(began.elapsed() < Duration::from_secs(10));
-            }
+            soon(|| database.ask(&waits) != ["0"]);
         };
         asked("PgSleep");
         let commit = scope.spawn(|| store.commit(of_write("k", Expect::Anything, Some("2"))));
@@ -103,6 +100,8 @@ fn whoever_comes_when_as_many_wait_as_may_is_refused_at_once() {
     const WRITERS: usize = BATCHES_WAITING_MAX + BATCHES_PER_TRANSACTION_MAX + 1;
     const HOLD: &str = "BEGIN; LOCK TABLE siteconf.record; SELECT pg_sleep(60)";
     let database = Database::new();
+    // What is under way has no outcome before so many have come, however long they take.
+    database.ask("ALTER FUNCTION siteconf.commit_v2 SET lock_timeout = 0");
     let store = database.open();
     // From now on it has its connection.
     store
@@ -234,7 +233,8 @@ fn connections_over_which_nothing_comes_any_more_hold_nobody_up_once_the_databas
     assert!(is_soon, "{took:?}");
 }
 
-/// How long it takes until all is answered over other connections than those over which nothing comes any more.
+/// How long it takes until all is answered over other connections than those over which nothing comes any more; for
+/// ever where it cannot be told.
 fn replace_connections() -> Duration {
     /// Each has a connection of its own.
     const READERS: usize = 4;
@@ -249,13 +249,19 @@ fn replace_connections() -> Duration {
     }
     let began = Instant::now();
     proxy.silence();
-    thread::scope(|scope| {
+    let made = thread::scope(|scope| {
         // What was sent is asked about: it is made, once.
-        scope.spawn(|| write("2").unwrap());
+        let made = scope.spawn(|| write("2"));
         for _ in 0..READERS {
             scope.spawn(|| assert!(matches!(read(), Ok(true) | Err(StoreError::Unavailable))));
         }
+        made.join().unwrap()
     });
+    if let Err(refused) = made {
+        // It came only when the database was known to be away, and was not sent.
+        assert!(matches!(refused, StoreError::Unavailable), "{refused}");
+        return Duration::MAX;
+    }
     while store.writes() != Writes::Taken {
         thread::sleep(Duration::from_millis(5));
     }
@@ -272,34 +278,53 @@ fn replace_connections() -> Duration {
 
 #[test]
 fn a_connection_over_which_nothing_comes_any_more_holds_nobody_up_while_others_are_sound() {
+    /// An answer is waited for 11 seconds; the rest is what a busy machine takes. One that stands still meanwhile has
+    /// another try.
+    const PATIENCE: Duration = Duration::from_secs(9);
+    let mut took = Vec::new();
+    let is_soon = (0..3).any(|_| {
+        took.push(read_beside_a_silent_connection());
+        took.last().is_some_and(|[at_once, then]| {
+            // Nothing is asked over it any more: each time would take another second.
+            *at_once < PATIENCE && *then < Duration::from_secs(10)
+        })
+    });
+    assert!(is_soon, "{took:?}");
+}
+
+/// How long it takes to read at once, and then one by one; for ever where some are refused: they came late, when so
+/// many waited for the silent connection already that no more may.
+fn read_beside_a_silent_connection() -> [Duration; 2] {
     /// More than are asked over one connection.
     const READERS: usize = 24;
-    /// An answer is waited for 11 seconds; the rest is what a busy machine takes.
-    const PATIENCE: Duration = Duration::from_secs(9);
     let database = Database::new();
     let proxy = Proxy::new(database.socket.clone());
     let store = PostgresStore::open(&database.url_at(proxy.port)).unwrap();
     let write = of_write("k", Expect::Anything, Some("1"));
     store.commit(write).unwrap();
-    let read = || assert_eq!(value(&store, "k").as_deref(), Some("1"));
+    let is_read = || match store.record("k") {
+        Ok(found) => {
+            assert_eq!(found.unwrap().value, "1");
+            true
+        }
+        Err(refused) => {
+            assert!(matches!(refused, StoreError::Unavailable), "{refused}");
+            false
+        }
+    };
     proxy.silence_at("siteconf.record WHERE key = ");
     let began = Instant::now();
-    thread::scope(|scope| {
-        for _ in 0..READERS {
-            scope.spawn(read);
-        }
+    let are_read = thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(is_read)).collect();
+        readers.into_iter().all(|reader| reader.join().unwrap())
     });
-    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
-    // Nothing is asked over it any more: each time would take another second.
+    let at_once = began.elapsed();
     let began = Instant::now();
-    for _ in 0..READERS {
-        read();
+    if are_read && (0..READERS).all(|_| is_read()) {
+        [at_once, began.elapsed()]
+    } else {
+        [Duration::MAX; 2]
     }
-    assert!(
-        began.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        began.elapsed()
-    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod snapshot;
 mod staleness;
 mod steps;
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use siteconf::store::inspection::Inspectable as _;
@@ -34,9 +35,23 @@ fn count(store: &dyn Store, key: &str, last: u64) {
     for number in 1..=last {
         let mut batch = Batch::default();
         batch.write(key.to_owned(), expect, &number);
-        let version = store.commit(batch).unwrap();
+        let version = answered(|| store.commit(batch.clone()));
         expect = Expect::Version(version);
-        assert_eq!(store.record(key).unwrap().unwrap().version, version);
+        let found = answered(|| store.record(key));
+        assert_eq!(found.unwrap().version, version);
+    }
+}
+
+/// What a store answers that is asked again while it says that the database is away and nothing was done: so it is
+/// where the server ends one connection after the other, or somebody is held up for seconds.
+fn answered<T>(ask: impl Fn() -> Result<T, StoreError>) -> T {
+    let patience = Instant::now() + Duration::from_mins(1);
+    loop {
+        match ask() {
+            Err(StoreError::Unavailable) => assert!(Instant::now() < patience, "it stays away"),
+            answer => return answer.unwrap(),
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

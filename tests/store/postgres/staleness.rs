@@ -59,7 +59,7 @@ fn every_answer_is_backed_by_a_look_that_began_20_ms_before_at_most() {
                 asked - looks[looks.len() - 1]
             );
         }
-        looks.drain(..looks.len() - 1);
+        looks.drain(..looks.len().saturating_sub(1));
     }
 }
 
@@ -74,8 +74,10 @@ fn whoever_waits_alone_causes_one_look() {
     for _ in 0..WAITS {
         // So long nobody has asked for anything.
         thread::sleep(BOUND);
-        let caught_up = store.catch_up(Reads::Strict).unwrap();
-        runtime.block_on(caught_up).unwrap();
+        // One that nobody waits for may have begun just now, and serves.
+        if let Some(caught_up) = store.catch_up(Reads::Strict) {
+            runtime.block_on(caught_up).unwrap();
+        }
     }
     let looks = proxy.looks().len();
     // There is one a second that nobody waits for.

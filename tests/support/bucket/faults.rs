@@ -1,9 +1,8 @@
-//! What the server does wrong: to which requests, how often, and how long.
+//! What the server does wrong: to which requests, and how often.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::{Method, Request};
@@ -75,9 +74,6 @@ struct Wrong {
     fault: Fault,
     /// To so many more that it is meant for.
     left: u64,
-    /// Until so long after the first of these.
-    lasts: Option<Duration>,
-    begun: Option<Instant>,
     /// To those alone whose names end so.
     name: String,
 }
@@ -90,14 +86,6 @@ impl Faults {
     pub(super) fn set(&self, prefix: &str, fault: Fault, times: Option<u64>) {
         self.change(Wrong {
             left: times.unwrap_or(u64::MAX),
-            ..Wrong::new(prefix, fault)
-        });
-    }
-
-    /// The same for so long, from the first of them on.
-    pub(super) fn set_for(&self, prefix: &str, fault: Fault, lasts: Duration) {
-        self.change(Wrong {
-            lasts: Some(lasts),
             ..Wrong::new(prefix, fault)
         });
     }
@@ -124,7 +112,6 @@ impl Faults {
             return Fault::Nothing;
         };
         wrong.left -= 1;
-        wrong.begun.get_or_insert_with(Instant::now);
         self.done.fetch_add(1, Ordering::AcqRel);
         wrong.fault
     }
@@ -144,15 +131,12 @@ impl Wrong {
             prefix: prefix.to_owned(),
             fault,
             left: u64::MAX,
-            lasts: None,
-            begun: None,
             name: String::new(),
         }
     }
 
     fn is_meant_for(&self, asked: &Asked<'_>) -> bool {
-        let lasted = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-        if self.left == 0 || self.lasts.is_some_and(|lasts| lasted >= lasts) {
+        if self.left == 0 {
             return false;
         }
         let is_of_kind = match self.fault {

@@ -20,7 +20,7 @@ use super::commands::{assert_refused, run};
 use super::large::noise;
 use crate::harness::bucket::TestBucket;
 use crate::harness::server::Database;
-use crate::harness::{Daemon, Place, Project, User, own_folder};
+use crate::harness::{Daemon, Place, Project, User, own_folder, soon};
 
 /// Beyond a row, beyond a piece, and beyond a part of an upload.
 const LARGE: [usize; 3] = [65_537, 262_145, (8 << 20) + 1];
@@ -113,8 +113,17 @@ impl Side {
         command
     }
 
+    /// Copies once nobody is connected to the database.
     fn copy(&self, from: &str, to: &str) -> Output {
+        self.wait_until_left();
         self.command(from, to).output().unwrap()
+    }
+
+    /// Waits until the server has found that all are gone who have ended: a copy waits a second for what they locked.
+    fn wait_until_left(&self) {
+        let connected = "SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'siteconf'";
+        soon(|| self.database.ask(connected).is_empty());
     }
 
     fn place(&self) -> Place {
@@ -298,7 +307,8 @@ fn a_store_goes_into_a_database_and_back_with_all_that_it_has() {
         "{url}: the database cannot be used: a service, or a command that changes something, is connected to \
          it: all objects are copied; stop it, and run the same again for the records"
     );
-    assert_refused(&side.copy(&url, text(&back)), 1, &served);
+    let beside = side.command(&url, text(&back)).output().unwrap();
+    assert_refused(&beside, 1, &served);
     let listed = command(&["user", "list", "--data", text(&back)]);
     let interrupted = format!(
         "{}: a copy into it is running, or was interrupted; run \"siteconf copy\" again",

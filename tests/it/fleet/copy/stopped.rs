@@ -8,7 +8,19 @@ use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Contents, Side, World, assert_refused, report, run, text};
+use crate::harness::soon;
 use crate::rounds::Rounds;
+
+/// Has whoever makes tables stop at the first until `public.held` is empty.
+const HOLD_TABLES: &str = "
+    CREATE TABLE public.held AS SELECT 1 AS one;
+    CREATE FUNCTION public.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+        WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    END $$;
+    CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('CREATE TABLE')
+        EXECUTE FUNCTION public.hold();";
+const IS_HELD: &str = "SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'siteconf' AND wait_event = 'PgSleep'";
 
 /// Copies with kills before it, each at any moment of what is left.
 fn copy_with_kills(side: &Side, from: &str, to: &str, kills: &[Duration]) {
@@ -18,6 +30,7 @@ fn copy_with_kills(side: &Side, from: &str, to: &str, kills: &[Duration]) {
         let mut own = std::process::Command::new(env!("CARGO_BIN_EXE_siteconf"));
         own.args(command.get_args().skip(2));
         command = own;
+        side.wait_until_left();
         let mut copy = command
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -68,6 +81,8 @@ fn ctrl_c_ends_a_copy_and_the_same_command_goes_on() {
     let mut world = World::new();
     world.daemon.stop();
     let (data, side) = (world.data(), Side::new());
+    // Else it could be at its end by the time that it is interrupted.
+    side.database.ask(HOLD_TABLES);
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_siteconf"));
     command.args(
         side.command(text(&data), &side.database.url)
@@ -79,11 +94,11 @@ fn ctrl_c_ends_a_copy_and_the_same_command_goes_on() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Its signals are watched by the time that it has made the tables.
-    let table = "SELECT to_regclass('siteconf.format')";
-    crate::harness::soon(|| side.database.ask(table) != [""]);
+    // Its signals are watched by the time that it makes the tables.
+    soon(|| !side.database.ask(IS_HELD).is_empty());
     let id = i32::try_from(copy.id()).unwrap();
     kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
+    side.database.ask("DELETE FROM public.held");
     let ended = copy.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(
@@ -139,6 +154,7 @@ fn what_stops_a_copy_is_told_and_the_same_command_goes_on() {
         &side,
         "WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP",
     );
+    side.wait_until_left();
     let mut copy = side.command(from, url);
     let copy = copy
         .stdout(Stdio::piped())
@@ -148,7 +164,7 @@ fn what_stops_a_copy_is_told_and_the_same_command_goes_on() {
     let is_held = "SELECT 1 FROM pg_stat_activity
         WHERE datname = current_database() AND state = 'active' AND query LIKE '%INSERT INTO siteconf.record%'
         AND pid <> pg_backend_pid()";
-    crate::harness::soon(|| !side.database.ask(is_held).is_empty());
+    soon(|| !side.database.ask(is_held).is_empty());
     let beside = run(&["user", "disable", "alice", "--data", from]);
     assert!(beside.status.success(), "{beside:?}");
     side.database.ask("DELETE FROM public.held");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{AWAY, Two, noise, until};
 use crate::fleet::Fleet;
-use crate::fleet::refusals::{assert_found, status};
+use crate::fleet::refusals::{assert_found, errors, status};
 use crate::harness::bucket::{Fault, TestBucket};
 use crate::harness::{Project, soon};
 
@@ -24,14 +24,14 @@ fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
         let bytes = noise(number, 700_000);
         two.save(&path, &bytes);
         // What is refused, and that it fails.
-        let errors = || {
-            let log = two.other.log();
-            let told = ["ERROR", "the bucket of large files does not answer"];
-            told.map(|words| log.matches(words).count())
-                .iter()
-                .sum::<usize>()
+        let told = || {
+            let fails = "the bucket of large files does not answer";
+            errors(&two.other).len() + two.other.log().matches(fails).count()
         };
-        let before = errors();
+        // The log is in order: from then on it has all that was told before.
+        two.raw(&format!("absent-{number}")).expect_status(404);
+        two.other.logged(&format!("absent-{number}"));
+        let before = told();
         two.fleet.bucket().fault(fault, None);
         until(ready, 503).assert_error(
             503,
@@ -41,8 +41,8 @@ fn a_bucket_that_refuses_what_it_is_asked_is_told_of_until_it_does_it_again() {
             two.raw(&path).assert_error(503, AWAY);
         }
         // One of what looks at it, and one of what reads.
-        soon(|| errors() > before);
-        let told = errors() - before;
+        soon(|| told() > before);
+        let told = told() - before;
         assert!((1..=2).contains(&told), "{}", two.other.log());
         two.fleet.bucket().fault(Fault::Nothing, None);
         until(ready, 200);
@@ -85,8 +85,9 @@ fn a_bucket_without_room_is_told_of_until_an_upload_succeeds() {
         let is_of = |line: &&str| line.contains(action) && line.contains(code);
         soon(|| log().lines().filter(is_of).count() == 1);
     }
-    let told = log().lines().filter(|line| line.contains("ERROR")).count();
-    assert_eq!(told, 5, "{}", log());
+    // Behind the last of these.
+    soon(|| log().contains("until it is swept"));
+    assert_eq!(errors(&two.one).len(), 5, "{}", log());
     assert_eq!(log().matches("until it is swept").count(), 1, "{}", log());
 
     // Small ones are taken.
@@ -123,17 +124,16 @@ fn a_bucket_that_refuses_writes_is_told_of_with_the_permission_until_an_upload_s
     two.raw("large.bin").assert_bytes(200, &bytes);
     two.other.anonymous().get("/readyz").expect_status(200);
 
-    soon(|| two.one.log().matches("ERROR").count() >= 2);
-    let log = two.one.log();
-    let told: Vec<_> = log.lines().filter(|line| line.contains("ERROR")).collect();
-    assert_eq!(told.len(), 2, "{log}");
+    soon(|| errors(&two.one).len() >= 2);
+    let told = errors(&two.one);
+    assert_eq!(told.len(), 2, "{told:?}");
     for (line, action) in told.iter().zip(["sending a file", "beginning an upload"]) {
         let said = format!(
             "{action} failed: the bucket refuses writes to these keys, which need s3:PutObject there"
         );
         assert!(
             line.contains(&said) && line.contains("AccessDenied"),
-            "{log}"
+            "{line}"
         );
     }
 

@@ -4,6 +4,7 @@ mod races;
 
 use std::ops::ControlFlow;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use siteconf::base::clock::{SystemClock, Timestamp};
 use siteconf::base::id::{Kind, ObjectId};
@@ -62,6 +63,19 @@ fn collect(store: &PostgresStore) -> siteconf::store::Result<Swept> {
     Ok(swept)
 }
 
+/// What is tried again while another collection is under way: whoever ends one waits until its lock is free, but for
+/// 2 seconds at most.
+fn alone<T>(begin: impl Fn() -> siteconf::store::Result<T>) -> T {
+    let patience = Instant::now() + Duration::from_secs(30);
+    loop {
+        match begin() {
+            Err(StoreError::Underway { what }) => assert!(Instant::now() < patience, "{what}"),
+            begun => return begun.unwrap(),
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Puts a new object and one that nothing leads to, under a pin.
 fn put_ahead(store: &PostgresStore) -> Vec<ObjectId> {
     let old = blob("old");
@@ -79,11 +93,8 @@ fn put_ahead(store: &PostgresStore) -> Vec<ObjectId> {
 
 /// A collection that removes nothing.
 fn collect_nothing(store: &PostgresStore) {
-    store
-        .begin_collection(Pace::new(0))
-        .unwrap()
-        .finish()
-        .unwrap();
+    let collection = alone(|| store.begin_collection(Pace::new(0)));
+    collection.finish().unwrap();
 }
 
 #[test]
@@ -93,7 +104,7 @@ fn a_pin_keeps_what_is_put_ahead_of_a_commit() {
     let pin = store.pin().unwrap();
     let ids = put_ahead(&store);
     for _ in 0..2 {
-        assert_eq!(collect(&collecting).unwrap().removed, Amount::default());
+        assert_eq!(alone(|| collect(&collecting)).removed, Amount::default());
     }
     let batch = || Batch {
         required: ids[..1].to_vec(),
@@ -104,10 +115,11 @@ fn a_pin_keeps_what_is_put_ahead_of_a_commit() {
     database.ask("UPDATE siteconf.pin SET until = now() - interval '1 second'");
     store.commit(batch()).unwrap();
     assert_eq!(database.ask("SELECT count(*) FROM siteconf.pin"), ["1"]);
-    collect(&collecting).unwrap();
+    alone(|| collect(&collecting));
     assert_eq!(database.ask(MISSING), ["0"]);
     drop(pin);
-    assert_eq!(database.ask("SELECT count(*) FROM siteconf.pin"), ["0"]);
+    // Who drops it waits for 2 seconds at most.
+    soon(|| database.ask("SELECT count(*) FROM siteconf.pin") == ["0"]);
 
     // That the test would find it.
     edit_function(
@@ -118,7 +130,7 @@ fn a_pin_keeps_what_is_put_ahead_of_a_commit() {
     let _pin = store.pin().unwrap();
     let late = blob("late");
     store.commit(of_objects(vec![late.clone()])).unwrap();
-    collect(&collecting).unwrap();
+    alone(|| collect(&collecting));
     assert_eq!(store.are_there(&[late.id]).unwrap(), [false]);
 }
 
@@ -129,7 +141,7 @@ fn a_pin_that_a_collection_found_over_is_refused() {
     let pin = store.pin().unwrap();
     let ids = put_ahead(&store);
     database.ask("UPDATE siteconf.pin SET until = now() - interval '1 second'");
-    assert_eq!(collect(&database.open()).unwrap().removed.objects, 2);
+    assert_eq!(alone(|| collect(&database.open())).removed.objects, 2);
     // Its root has come again, and nothing below it.
     store.commit(of_objects(vec![blob("old")])).unwrap();
     let batch = Batch {
@@ -215,7 +227,7 @@ fn one_runs_at_a_time_and_the_next_goes_on_where_one_ended() {
     );
     drop(first);
     // One whose connection is lost has left the lock, and has removed what it says.
-    let second = store.begin_collection(Pace::new(0)).unwrap();
+    let second = alone(|| store.begin_collection(Pace::new(0)));
     let mut batches = 0;
     let swept = second.sweep(
         &Marks::default(),
@@ -226,7 +238,7 @@ fn one_runs_at_a_time_and_the_next_goes_on_where_one_ended() {
                 let others = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                 WHERE datname = current_database() AND pid <> pg_backend_pid()";
                 database.ask(others);
-                assert!(collect(&beside).is_ok());
+                alone(|| collect(&beside));
             }
             ControlFlow::Continue(())
         },
@@ -234,7 +246,7 @@ fn one_runs_at_a_time_and_the_next_goes_on_where_one_ended() {
     assert!(swept.failed.is_none(), "{swept:?}");
     drop(second);
     assert_eq!(database.ask(OBJECTS), ["0"]);
-    assert!(collect(&store).is_ok());
+    alone(|| collect(&store));
 
     let read_only = PostgresStore::open_read_only(&database.url).unwrap();
     assert!(matches!(collect(&read_only), Err(StoreError::ReadOnly)));
@@ -268,12 +280,12 @@ fn what_a_state_needs_and_is_not_there_is_told() {
         ..head("head/0", Expect::Absent, &ids)
     };
     store.commit(batch).unwrap();
-    assert_eq!(collect(&store).unwrap().lost, 0);
+    assert_eq!(alone(|| collect(&store)).lost, 0);
     database.ask(&format!(
         "DELETE FROM siteconf.object WHERE id = '\\x{}'",
         hex::encode(ids[1].as_bytes())
     ));
-    assert_eq!(collect(&store).unwrap().lost, 1);
+    assert_eq!(alone(|| collect(&store)).lost, 1);
 }
 
 #[test]
@@ -301,7 +313,7 @@ fn a_large_blob_waits_in_the_trash_until_no_backup_names_it() {
     let place = database.ask(PLACES).remove(0);
     // Neither the collection nor the daemon that sweeps needs the bucket for it.
     bucket.fault(Fault::Away, None);
-    assert_eq!(collect(&store).unwrap().removed.objects, 1);
+    assert_eq!(alone(|| collect(&store)).removed.objects, 1);
     bucket.fault(Fault::Nothing, None);
     assert_eq!(
         database.ask("SELECT place FROM siteconf.trash"),
