@@ -112,6 +112,7 @@ impl Error {
         match self {
             Self::Repo(error) => Self::Repo(error.after_change()),
             Self::Store(error) => Self::Store(error.after_change().unwrap_or(error)),
+            Self::NoSuchAccount { .. } => Self::Store(StoreError::Made),
             other => other,
         }
     }

@@ -127,10 +127,12 @@ impl Error {
         Self::NotFound { what }
     }
 
-    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says.
+    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says. What is not there
+    /// then was made, and has gone since.
     #[must_use]
     pub fn after_change(self) -> Self {
         match &self {
+            Self::NotFound { .. } => StoreError::Made.into(),
             Self::Store(error) => error.after_change().map_or(self, Self::from),
             _ => self,
         }

@@ -78,10 +78,11 @@ impl Projects {
         let id_key = key::project_id(repo_id.as_str());
         let exists = || Ok::<_, Error>(store.record(&id_key)?.is_some());
         // Before the commit: to count may take long, and must not be done again for each that commits meanwhile.
-        if !exists()? {
-            self.check_project_count(record.owner)?;
-            self.check_deleted_projects(record.owner)?;
+        if exists()? {
+            return Err(Error::Exists { what: "project" });
         }
+        self.check_project_count(record.owner)?;
+        self.check_deleted_projects(record.owner)?;
         let number = store.commit_prepared(|batch| {
             self.permit.hold(record.owner, repo_id, batch)?;
             if exists()? {

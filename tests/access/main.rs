@@ -15,6 +15,7 @@ mod fingerprints;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 mod lost_rights;
+mod moved_branches;
 mod overtaken;
 mod owners;
 #[path = "../support/rounds.rs"]

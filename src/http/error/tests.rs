@@ -156,6 +156,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
                   deleting go on, and so does this when there is more";
     let full_bucket = "the bucket of the service's large files is full, or its quota is used up; reading, \
                        deleting and small files go on, and so does this when there is room";
+    let missing_branch = Error::Repo(repo::Error::missing(Missing::Branch));
     let searched = "the search takes longer; it goes on when it is asked for again";
     assert_answers(vec![
         (
@@ -179,6 +180,7 @@ fn failures_of_the_store_tell_nothing_of_it() {
             made,
         ),
         (store(StoreError::Full).after_change(), 507, full, full),
+        (missing_branch.after_change(), 503, made, made),
         (store(StoreError::WentBack), 503, gone, gone),
         (store(unfit), 503, unusable, unusable),
         (store(unfit_bucket), 503, no_bucket, no_bucket),

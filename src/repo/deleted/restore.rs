@@ -98,8 +98,8 @@ impl Projects {
         })?;
         opened
             .branch_by_number(number)
-            .map_err(Error::after_change)?
-            .ok_or(Error::missing(Missing::Branch))
+            .and_then(|branch| branch.ok_or(Error::missing(Missing::Branch)))
+            .map_err(Error::after_change)
     }
 }
 

@@ -89,6 +89,10 @@ fn attempt(
     let outcomes: Vec<Result<Outcome>> = (jobs.iter())
         .map(|job| {
             let expected = job.permit.require(project.owner(), project.repo_id())?;
+            // Another may have the name by now.
+            if job.branch != *branch.name() {
+                return Err(Error::missing(Missing::Branch));
+            }
             let outcome = head.apply(job)?;
             // Of somebody who was judged by two records in turn both are expected: the commit is refused.
             if let Some(judged) = expected {

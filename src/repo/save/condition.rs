@@ -19,6 +19,15 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// True if it holds of whatever is there.
+    pub(in crate::repo) fn holds_of_any(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::IfMatch(tags) => tags.iter().any(|tag| tag == "*"),
+            Self::IfAbsent => false,
+        }
+    }
+
     /// True if it holds of what has this entity tag, `None` for what is not there.
     pub(in crate::repo) fn holds(&self, tag: Option<&str>) -> bool {
         match (self, tag) {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use super::upload::NewFile;
 use super::validation::check::Proofs;
 use crate::base::actor::Actor;
+use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
@@ -133,6 +134,8 @@ impl Change {
 /// A change and who makes it.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct Job {
+    /// The name that the branch must have: under it somebody asked for the change.
+    pub(in crate::repo) branch: BranchName,
     pub(in crate::repo) actor: Actor,
     pub(in crate::repo) permit: Permit,
     /// Why, as histories show it.

@@ -70,10 +70,11 @@ impl ProjectWriter {
         let name_key = key::branch_name(self.number(), name.as_str());
         let exists = || Ok::<_, Error>(store.record(&name_key)?.is_some());
         // Before the commit, as with projects.
-        if !exists()? {
-            self.check_branch_count()?;
-            self.check_deleted_branches()?;
+        if exists()? {
+            return Err(Error::Exists { what: "branch" });
         }
+        self.check_branch_count()?;
+        self.check_deleted_branches()?;
         let number = store.commit_prepared(|batch| {
             let now = self.hold_permitted(&self.permit, batch)?;
             if exists()? {
@@ -97,9 +98,18 @@ impl ProjectWriter {
             audit::add(batch, &record);
             Ok(number)
         })?;
-        self.branch_by_number(number)
-            .map_err(Error::after_change)?
-            .ok_or(Error::missing(Missing::Branch))
+        self.changed_branch(number)
+    }
+
+    /// A branch that was just changed.
+    ///
+    /// # Errors
+    /// As [`Error::after_change`].
+    fn changed_branch(&self, number: u64) -> Result<Branch> {
+        let branch = self
+            .branch_by_number(number)
+            .and_then(|branch| branch.ok_or(Error::missing(Missing::Branch)));
+        branch.map_err(Error::after_change)
     }
 
     /// Gives a branch another name. Its snapshots stay with it; the old name is free at once. Its own name
@@ -116,12 +126,12 @@ impl ProjectWriter {
     ) -> Result<Branch> {
         let store = self.projects.store().as_ref();
         let new_key = key::branch_name(self.number(), new_name.as_str());
-        store.commit_prepared(|batch| {
+        let number = store.commit_prepared(|batch| {
             let now = self.hold_permitted(&self.permit, batch)?;
             let branch = self.branch(name)?;
             branch.require(condition)?;
             if name == new_name {
-                return Ok(());
+                return Ok(branch.number);
             }
             check_new("branch name", new_name.as_str())?;
             if store.record(&new_key)?.is_some() {
@@ -145,9 +155,9 @@ impl ProjectWriter {
                 )
             };
             audit::add(batch, &renamed);
-            Ok(())
+            Ok(branch.number)
         })?;
-        self.branch(new_name).map_err(Error::after_change)
+        self.changed_branch(number)
     }
 
     /// Deletes a branch with its snapshots; for a time it can be restored, see

@@ -298,9 +298,9 @@ impl ProjectWriter {
         proven: Proven,
     ) -> Result<(Applied, bool)> {
         let opened = self.branch(branch)?;
-        let number = opened.number;
         let saves = &self.projects.shared.saves;
         let mut job = Job {
+            branch: branch.clone(),
             actor: self.actor.clone(),
             permit: self.permit.clone(),
             message: self.message.as_ref().map(Message::to_string),
@@ -311,8 +311,9 @@ impl ProjectWriter {
         let project_key = key::project(self.number());
         let mut attempts = 1..COMMIT_ATTEMPTS_MAX;
         let mut opened = Some(opened);
-        let done = loop {
+        let (number, done) = loop {
             let head = opened.take().map_or_else(|| self.branch(branch), Ok)?;
+            let number = head.number;
             prove::change(&head, &mut job)?;
             let run = |jobs: Vec<Job>| apply::run(&self.project, number, &jobs);
             match saves.submit(number, job.clone(), run) {
@@ -320,7 +321,7 @@ impl ProjectWriter {
                 Err(error) if error.conflict() == Some(&project_key) => {
                     attempts.next().ok_or(StoreError::Busy)?;
                 }
-                done => break done,
+                done => break (number, done),
             }
         };
         let done = done.map_err(|refused| match self.branch(branch) {

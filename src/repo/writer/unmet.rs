@@ -5,12 +5,12 @@ use crate::base::id::ManifestId;
 use crate::repo::{Branch, Condition, Error, Result};
 
 impl Branch {
-    /// The state of the branch, if a condition holds of it; `None` if there is no condition.
+    /// The state of the branch, if a condition holds of it; `None` if it holds of any.
     ///
     /// # Errors
     /// [`Error::Precondition`].
     pub(in crate::repo) fn require(&self, condition: &Condition) -> Result<Option<ManifestId>> {
-        if *condition == Condition::None {
+        if condition.holds_of_any() {
             return Ok(None);
         }
         let digest = self.head().digest()?;

@@ -214,12 +214,13 @@ pub(super) fn remove_role(
 
 /// An account after a change to it. Another may have renamed it since, so it is found by its number.
 fn changed(accounts: &Accounts, number: u64, name: &str) -> Result<Reply, Error> {
+    let gone = || access::Error::NoSuchAccount {
+        name: name.to_owned(),
+    };
     let account = accounts
         .by_number(number)
+        .and_then(|account| account.ok_or_else(gone))
         .map_err(access::Error::after_change)?;
-    let account = account.ok_or_else(|| access::Error::NoSuchAccount {
-        name: name.to_owned(),
-    })?;
     let account = AccountJson::from(&*account);
     Ok(Reply::json(StatusCode::OK, &account))
 }
