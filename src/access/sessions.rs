@@ -99,36 +99,64 @@ impl Sessions {
     /// Opens a session with a new secret, in place of the one that a browser had before. The account's
     /// oldest sessions give way to it when there are as many as it may have.
     ///
+    /// # Errors
+    /// [`Error::WrongLogin`] where the account, of which the password was checked as it is here, was disabled, removed
+    /// or given another password meanwhile.
+    ///
     /// # Durability
     /// When it returns, the session outlives a crash.
     pub(super) fn open(&self, account: &Account, visit: &Visit<'_>) -> Result<(Secret, Session)> {
-        let mut batch = Batch::with_reserve();
-        let old = visit.old_session.map(|old| self.kept(old.digest()));
-        let old = old.transpose()?.flatten();
-        if let Some(old) = &old {
-            forget(old.value.account, old.value.digest, &mut batch);
-        }
-        let mut others = sessions_of(&self.records, account.number)?;
-        others.retain(|other| {
-            old.as_ref()
-                .is_none_or(|old| old.value.digest != other.digest)
-        });
-        others.sort_by_key(|other| (other.created_at, other.digest));
-        let most = usize::try_from(self.most).unwrap_or(usize::MAX);
-        let too_many = (others.len() + 1).saturating_sub(most);
-        for oldest in &others[..too_many] {
-            forget(account.number, oldest.digest, &mut batch);
-        }
-        let opened = self.begin(account, visit.from, &mut batch);
-        let ended = u64::try_from(too_many).unwrap_or(u64::MAX) + u64::from(old.is_some());
-        let actor = Actor::account(&account.name, visit.from);
-        let login = AuditRecord {
-            sessions: Some(ended).filter(|count| *count > 0),
-            ..self.records.audit_record(&actor, Action::Login)
+        self.records.retry_on_conflict(|| {
+            let mut batch = Batch::with_reserve();
+            let account = self.hold_checked(account, &mut batch)?;
+            let old = visit.old_session.map(|old| self.kept(old.digest()));
+            let old = old.transpose()?.flatten();
+            if let Some(old) = &old {
+                forget(old.value.account, old.value.digest, &mut batch);
+            }
+            let mut others = sessions_of(&self.records, account.number)?;
+            others.retain(|other| {
+                old.as_ref()
+                    .is_none_or(|old| old.value.digest != other.digest)
+            });
+            others.sort_by_key(|other| (other.created_at, other.digest));
+            let most = usize::try_from(self.most).unwrap_or(usize::MAX);
+            let too_many = (others.len() + 1).saturating_sub(most);
+            for oldest in &others[..too_many] {
+                forget(account.number, oldest.digest, &mut batch);
+            }
+            let opened = self.begin(&account, visit.from, &mut batch);
+            let ended = u64::try_from(too_many).unwrap_or(u64::MAX) + u64::from(old.is_some());
+            let actor = Actor::account(&account.name, visit.from);
+            let login = AuditRecord {
+                sessions: Some(ended).filter(|count| *count > 0),
+                ..self.records.audit_record(&actor, Action::Login)
+            };
+            audit::add(&mut batch, &login);
+            self.records.commit_and_settle(batch)?;
+            Ok(opened)
+        })
+    }
+
+    /// Has a batch committed only while an account lets in whoever has shown the password that it had here. Gives it as
+    /// it is now.
+    ///
+    /// # Errors
+    /// [`Error::WrongLogin`].
+    fn hold_checked(&self, checked: &Account, batch: &mut Batch) -> Result<Arc<Account>> {
+        let refused = |reason| Error::WrongLogin(Refusal::of(&checked.name, reason));
+        let Some(kept) = self.accounts.kept(checked.number)? else {
+            return Err(Error::WrongLogin(Refusal::new("unknown account")));
         };
-        audit::add(&mut batch, &login);
-        self.records.commit_and_settle(batch)?;
-        Ok(opened)
+        if !kept.value.enabled {
+            return Err(refused("disabled account"));
+        }
+        if kept.value.generation != checked.generation {
+            return Err(refused("account changed meanwhile"));
+        }
+        // It is only read: logins of one account do not stand in each other's way.
+        batch.expect((keys::account(checked.number), kept.expect()));
+        Ok(kept.value)
     }
 
     /// Adds a new session of an account to a batch.
@@ -377,7 +405,9 @@ mod tests {
         let sessions = Sessions::new(&projects, SessionLifetimes::default());
         let overtaken = accounts.create("eve", "correct horse", &[]).unwrap();
         accounts.set_password("eve", "battery staple").unwrap();
-        let (secret, _) = sessions.open(&overtaken, &Visit::default()).unwrap();
-        assert!(sessions.account(&secret).is_err());
+        let opened = sessions.open(&overtaken, &Visit::default());
+        assert!(matches!(opened, Err(Error::WrongLogin(_))), "{opened:?}");
+        let kept = sessions_of(&sessions.records, overtaken.number).unwrap();
+        assert!(kept.is_empty(), "{kept:?}");
     }
 }

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use siteconf::access::{Caller, Error, Right, Role};
+use siteconf::access::{Caller, Error, Right, Role, Visit};
 use siteconf::base::branch_name::BranchName;
 use siteconf::base::file_path::FilePath;
 use siteconf::base::secret::ServerKey;
 use siteconf::base::snapshot_version::SnapshotVersion;
+use siteconf::repo::audit::Action;
 use siteconf::repo::{self, Condition, ProjectWriter};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Result, Staging, Store, Version};
@@ -127,6 +128,63 @@ fn a_change_of_the_own_password_undoes_no_reset_no_disabling_and_no_logout() {
             assert_eq!(enabled, what != "disabled");
         }
     }
+}
+
+/// How many logins the audit log tells of.
+fn logins(world: &World) -> usize {
+    let log = world.projects.audit_after(None, None).unwrap();
+    let entries = log.entries.iter();
+    entries
+        .filter(|entry| entry.record.action == Action::Login)
+        .count()
+}
+
+#[test]
+fn a_login_that_is_overtaken_opens_nothing_and_is_not_told_as_one() {
+    type Overtake = fn(&World);
+    let overtakes: [(&str, Overtake); 4] = [
+        ("disabled", |world| {
+            world.accounts.set_enabled("eve", false).unwrap();
+        }),
+        ("disabled and enabled", |world| {
+            world.accounts.set_enabled("eve", false).unwrap();
+            world.accounts.set_enabled("eve", true).unwrap();
+        }),
+        ("removed", |world| {
+            world.accounts.remove("eve").unwrap();
+        }),
+        ("given another password", |world| {
+            world.accounts.set_password("eve", NEW_PASSWORD).unwrap();
+        }),
+    ];
+    for (what, overtake) in overtakes {
+        let (world, store, other) = pair();
+        world.user("eve", &[]);
+        let before = logins(&world);
+        store.next(move || overtake(&other));
+        let login = world.gate.login("eve", PASSWORD, &Visit::default());
+        assert_eq!(refusal(login), "Invalid username or password", "{what}");
+        assert_eq!(logins(&world), before, "{what}");
+        let sessions = world.projects.store().is_empty_under("session/");
+        assert!(sessions.unwrap(), "{what}");
+    }
+}
+
+#[test]
+fn a_login_stands_beside_another_one_and_beside_a_new_role() {
+    let (world, store, other) = pair();
+    world.user("eve", &[]);
+    let login = || world.gate.login("eve", PASSWORD, &Visit::default());
+    let beside = other.clone();
+    store.next(move || drop(beside.again("eve")));
+    let (first, _) = login().unwrap();
+    store.next(move || assert!(other.accounts.add_role("eve", &Role::Auditor).unwrap()));
+    let (second, _) = login().unwrap();
+    for cookie in [&first, &second] {
+        let eve = world.gate.session(cookie).unwrap();
+        assert_eq!(world.gate.own_sessions(&eve).unwrap().len(), 4);
+    }
+    assert_eq!(logins(&world), 4);
 }
 
 #[test]

@@ -20,6 +20,8 @@ mod forwarded;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod overtaken;
+#[cfg(test)]
 mod prunes;
 #[cfg(test)]
 mod races;

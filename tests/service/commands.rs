@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -22,16 +22,21 @@ fn output(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Saves a file with these bytes.
-#[track_caller]
-fn put(daemon: &Daemon, path: &str, bytes: &[u8]) -> String {
-    let mut process = daemon
+/// Starts to save a file with what is written to the command.
+fn start_put(daemon: &Daemon, path: &str) -> Child {
+    daemon
         .command(&["put", PROJECT, "main", path, "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Saves a file with these bytes.
+#[track_caller]
+fn put(daemon: &Daemon, path: &str, bytes: &[u8]) -> String {
+    let mut process = start_put(daemon, path);
     process.stdin.take().unwrap().write_all(bytes).unwrap();
     output(process.wait_with_output().unwrap())
 }
@@ -74,6 +79,41 @@ fn what_a_command_changes_a_client_sees_at_once() {
         json!(done_by),
         json!(["delete", "save", "rollback", "save", "save", null])
     );
+}
+
+#[test]
+fn a_file_is_not_saved_where_the_project_loses_its_name_while_it_is_read() {
+    const OLD: &str = "acme/old.erp";
+    let daemon = Daemon::start();
+    let make = || {
+        done(&daemon, &["project", "create", PROJECT, "--owner", "admin"]);
+        done(&daemon, &["branch", "create", PROJECT, "main"]);
+    };
+    make();
+    // More than a pipe holds: once it is written, the command has opened the project.
+    let body = vec![b'x'; 1 << 20];
+    for is_taken in [false, true] {
+        let mut process = start_put(&daemon, "a.xml");
+        let mut input = process.stdin.take().unwrap();
+        input.write_all(&body).unwrap();
+        done(&daemon, &["project", "rename", PROJECT, OLD]);
+        if is_taken {
+            make();
+        }
+        drop(input);
+        let refused = process.wait_with_output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&refused.stderr),
+            "siteconf: project acme/shop.erp was renamed or deleted meanwhile; nothing was saved\n"
+        );
+        assert_eq!(done(&daemon, &["ls", OLD]), "");
+        if is_taken {
+            assert_eq!(done(&daemon, &["ls", PROJECT]), "");
+        } else {
+            done(&daemon, &["project", "rename", OLD, PROJECT]);
+        }
+    }
 }
 
 #[test]

@@ -11,12 +11,13 @@ use super::expected;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
+use crate::cli::import::opened_anew;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::shell_word;
 use crate::cli::{Error, Result, Streams, names};
 use crate::repo;
-use crate::repo::{Chunks, NewFile};
+use crate::repo::{Chunks, NewFile, ProjectWriter};
 
 /// What was saved, as JSON.
 #[derive(Serialize)]
@@ -66,7 +67,11 @@ pub(in crate::cli) fn save(
         None => read(&mut streams.input, "standard input", bytes_max, opened)?,
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
-    let writer = writer.saying(message).passing_over_rules(wish.no_validate);
+    // By now the name that was asked for may be another project's, or nobody's.
+    let project = opened_anew(&writer, opened)?;
+    let writer = ProjectWriter::new(project, opened.actor.clone())
+        .saying(message)
+        .passing_over_rules(wish.no_validate);
     let saved = writer.save(&branch, &path, file, condition);
     let repo::Saved {
         snapshot, revision, ..

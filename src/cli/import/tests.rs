@@ -1,5 +1,7 @@
 //! What a person is told of an import.
 
+mod meanwhile;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,13 +11,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::Target;
 use crate::base::digest::sha256;
 use crate::base::id::Sha256;
-use crate::base::repo_id::RepoId;
-use crate::cli::open_store::OpenStore;
 use crate::cli::tests::{Desk, lay};
-use crate::store::engine::{Engine, Purpose, StoreAddress};
 
 /// Everything in a folder: each file with the digest of its bytes.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<Sha256>> {
@@ -109,33 +107,6 @@ fn a_name_that_nobody_could_see_whole_is_refused_before_anything_is_read() {
     }
     let listed = desk.json(&["project", "list", "--json"]);
     assert_eq!(listed.as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn a_project_that_another_makes_meanwhile_is_taken_as_found() {
-    let desk = Desk::new();
-    for name in ["ann", "bob"] {
-        desk.account(name, &[]);
-    }
-    let data = StoreAddress::Folder(desk.path("data"));
-    let opened = OpenStore::of(Engine::open(&data, None, Purpose::Change).unwrap());
-    for (owner, refused) in [("ann", false), ("bob", true)] {
-        let repo_id = RepoId::parse(&format!("acme/{owner}.erp")).unwrap();
-        let target = Target::find(&repo_id, Some("ann"), &opened).unwrap();
-        let number = opened.accounts.by_name(owner).unwrap().number();
-        let made = opened.projects.create_project(&repo_id, number, "another");
-        let now = opened.projects.clock().now();
-        let taken = target.project(&repo_id, now, &opened.actor, &opened);
-        if refused {
-            assert_eq!(
-                taken.unwrap_err().to_string(),
-                "project acme/bob.erp is there already and is not owned by ann"
-            );
-        } else {
-            let (taken, is_made) = taken.unwrap();
-            assert_eq!((taken.number(), is_made), (made.unwrap().number(), false));
-        }
-    }
 }
 
 #[test]

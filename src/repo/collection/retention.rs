@@ -177,9 +177,11 @@ impl Project {
                 ..ProjectRecord::clone(&found.value)
             };
             batch.write(key.clone(), found.expect(), &record);
+            // By the name that it has by now.
+            let project = self.as_of(&found);
             let record = AuditRecord {
                 detail: Some(keep.map_or("as the service".to_owned(), |keep| keep.to_string())),
-                ..self.audit_record(actor, Action::ProjectRetention)
+                ..project.audit_record(actor, Action::ProjectRetention)
             };
             audit::add(batch, &record);
             Ok(())
@@ -304,16 +306,22 @@ impl Branch {
                 else {
                     return Ok(());
                 };
+                // Where it was deleted, its snapshots stay: it may be restored.
+                let Some(branch) = project.branch_by_number(self.number)? else {
+                    return Ok(());
+                };
                 batch.expected.push(project.expected());
+                batch.expected.push(branch.expected_in_place()?);
                 for one in some {
                     batch.delete(one.key.clone(), one.expect);
                 }
                 for &state in &gone {
                     self.forget_id(&mut batch, state)?;
                 }
+                let of_branch = (self.number, branch.name());
                 let record = AuditRecord {
                     count: Some(some.len() as u64),
-                    ..project.branch_audit_record(actor, Action::Prune, (self.number, self.name()))
+                    ..project.branch_audit_record(actor, Action::Prune, of_branch)
                 };
                 audit::add(&mut batch, &record);
                 match pace.commit(store, projects.store().as_ref(), batch) {
@@ -321,7 +329,8 @@ impl Branch {
                     Err(StoreError::Conflict { key }) if key.starts_with(&snapshots) => {
                         return Ok(());
                     }
-                    // Somebody who reads the branch has had a commit id entered anew, or the project was changed.
+                    // Somebody who reads the branch has had a commit id entered anew, or the project or the name of the
+                    // branch was changed.
                     Err(StoreError::Conflict { key }) => {
                         attempts.lost(projects.store().as_ref(), &key)?;
                     }
@@ -331,6 +340,24 @@ impl Branch {
             *removed += some.len() as u64;
         }
         Ok(())
+    }
+
+    /// What a batch expects that is to be committed only while the branch is there under its name. It may be saved to
+    /// meanwhile.
+    fn expected_in_place(&self) -> Result<(String, Expect)> {
+        let project = self.project.number();
+        let name_key = key::branch_name(project, self.name().as_str());
+        let store = self.project.projects.store();
+        let named = store.sound_value::<u64>(&name_key)?;
+        Ok(match named.filter(|named| *named.value == self.number) {
+            Some(named) => (name_key, named.expect()),
+            // It was renamed just now, which has changed its record. Or the index of names is damaged, which keeps no
+            // snapshot.
+            None => (
+                key::branch(project, self.number),
+                Expect::Version(self.version),
+            ),
+        })
     }
 
     /// Has a batch remove the commit id of a state from the index of the branch. One that a damaged record
