@@ -29,6 +29,8 @@ mod overlays;
 #[cfg(test)]
 mod own_files;
 #[cfg(test)]
+mod places;
+#[cfg(test)]
 mod pulls;
 #[cfg(test)]
 mod relay;
@@ -41,6 +43,8 @@ mod rounds;
 mod running;
 #[cfg(test)]
 mod scene;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod users;
 #[cfg(test)]

@@ -23,6 +23,15 @@ impl Mounted {
         Some(mounted)
     }
 
+    /// Nothing can be written there any more.
+    pub(crate) fn make_read_only(&self) {
+        let remounted = Command::new("mount")
+            .args(["-o", "remount,ro"])
+            .arg(&self.at)
+            .status();
+        assert!(remounted.unwrap().success());
+    }
+
     /// What lies in one place, in another one, too.
     pub(crate) fn again(from: &Path, at: &Path) -> Option<Self> {
         Self::mount(&["--bind", from.to_str().unwrap()], at)

@@ -202,6 +202,39 @@ fn what_somebody_changed_in_the_folder_is_as_in_the_branch_again() {
 }
 
 #[test]
+fn what_somebody_and_the_branch_changed_is_told_too() {
+    let mut scene = Scene::new();
+    let names = ["edited", "gone", "lost", "mode", "theirs"];
+    let mut branch = files(&names.map(|name| (name, "1")));
+    scene.save(&branch);
+    scene.pulled(&[], &branch);
+    for name in ["edited", "gone", "mode"] {
+        fs::write(scene.dir().join(name), "mine").unwrap();
+    }
+    fs::remove_file(scene.dir().join("lost")).unwrap();
+    for name in ["edited", "theirs"] {
+        branch.insert(name.to_owned(), (b"2".to_vec(), false));
+    }
+    branch.insert("mode".to_owned(), (b"1".to_vec(), true));
+    for name in ["gone", "lost"] {
+        branch.remove(name);
+    }
+    scene.save(&branch);
+    let told = scene.at("told");
+    let exec = format!("cat $SITECONF_CHANGES > {}", told.display());
+    let mended = "changed in the folder by somebody else, and as in the branch again: \"edited\", \"gone\", \
+                  \"mode\"\n";
+    let out = said(&scene.pull(&["--exec", &exec]), 0, mended);
+    assert!(out.contains(": 0 added, 3 changed, 2 removed, "), "{out}");
+    assert_eq!(crate::scene::read(&scene.dir()), branch);
+    // To the command it is what the branch made of it.
+    assert_eq!(
+        fs::read_to_string(told).unwrap(),
+        "changed edited\nremoved gone\nremoved lost\nchanged mode\nchanged theirs\n"
+    );
+}
+
+#[test]
 fn a_changed_file_that_looks_as_before_does_not_pass_the_digest() {
     let mut scene = Scene::new();
     let mut branch = files(&[("a", "1"), ("b", "2")]);

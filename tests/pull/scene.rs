@@ -41,7 +41,10 @@ impl Scene {
         };
         let reader = scene.daemon.reader(&mut admin);
         let token = reader.credential.strip_prefix("PRIVATE-TOKEN: ").unwrap();
-        fs::write(scene.at("token"), token.trim_end()).unwrap();
+        let file = scene.at("token");
+        fs::write(&file, token.trim_end()).unwrap();
+        // One that everybody may read is told of.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         scene
     }
 

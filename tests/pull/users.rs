@@ -25,6 +25,9 @@ fn scene() -> Scene {
     let scene = Scene::new();
     set_mode(&scene.at(""), 0o777);
     copy_program(&scene.at("siteconf"));
+    if geteuid().is_root() {
+        chown(scene.at("token"), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
     scene
 }
 
@@ -96,6 +99,44 @@ fn folders_in_which_nothing_may_be_written_are_followed_and_keep_their_mode() {
     }
     let left = ["instance", "lock", "old", "old.json", "state.json"];
     assert_eq!(names(&scene.side()), left);
+}
+
+#[test]
+fn a_folder_keeps_of_its_owner_and_group_what_its_user_may_give_and_the_rest_is_told() {
+    if !geteuid().is_root() {
+        leave_out("only root can be two users");
+        return;
+    }
+    let mut scene = scene();
+    // What is made beside the folder has a group that neither the folder nor its user has.
+    chown(scene.at(""), None, Some(100)).unwrap();
+    set_mode(&scene.at(""), 0o2777);
+    let dir = scene.dir();
+    fs::create_dir(&dir).unwrap();
+    set_mode(&dir, 0o775);
+    let shown = || {
+        let found = fs::metadata(&dir).unwrap();
+        (found.uid(), found.gid(), found.mode() & 0o7777)
+    };
+    for (text, given, lost, kept) in [
+        ("1", (0, NOBODY), "owner 0", NOBODY),
+        ("2", (NOBODY, 101), "group 101", 100),
+        ("3", (0, 101), "owner 0 and group 101", 100),
+    ] {
+        chown(&dir, Some(given.0), Some(given.1)).unwrap();
+        set_mode(&dir, 0o777);
+        scene.save(&files(&[("a", text)]));
+        let told = format!(
+            "{} has lost its {lost}, which who pulls may not give: give it back (chown), and pull as its owner, \
+             who is in its group, or as root\n",
+            dir.display()
+        );
+        said(&pull(&scene), 0, &told);
+        assert_eq!(shown(), (NOBODY, kept, 0o777));
+    }
+    // Of the change that lost it alone.
+    scene.save(&files(&[("a", "4")]));
+    said(&pull(&scene), 0, "");
 }
 
 #[test]

@@ -280,6 +280,36 @@ fn where_held_questions_break_off_the_server_is_asked_by_the_interval() {
 }
 
 #[test]
+fn a_server_that_puts_off_a_held_question_is_asked_when_it_wants_to_be() {
+    let scene = Scene::new();
+    let times = Arc::<Mutex<Vec<Instant>>>::default();
+    let known = Arc::clone(&times);
+    let fake = serving(move |number, asked| {
+        known.lock().unwrap().push(Instant::now());
+        match number {
+            0 => branch(asked, 'c'),
+            1 => Answer::refusal("429 Too Many Requests", "slowly").with("Retry-After: 2"),
+            _ => branch(asked, 'd'),
+        }
+    });
+    let mut watch = Running::start(scene.command(&fake.base(), &["--watch"]));
+    assert!(watch.line().starts_with("main is at cccccccc: "));
+    assert_eq!(watch.complaint(), unproven(&scene));
+    let told = watch.complaint();
+    let expected =
+        " cannot serve us now: 429 slowly; the folder stays at cccccccc; trouble since 20";
+    assert!(told.contains(expected), "{told}");
+    assert!(watch.line().starts_with("main is at dddddddd: "));
+    assert!(watch.line().starts_with("all is well again, "));
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.end(), (Some(0), String::new()));
+    // It may have no room for those who wait, and room for others.
+    assert_eq!(questions(&fake)[..3], [false, true, false]);
+    let times = times.lock().unwrap();
+    assert!(times[2] - times[1] >= Duration::from_secs(2));
+}
+
+#[test]
 fn a_token_that_was_replaced_is_read_again() {
     let scene = Scene::new();
     let (arrived, arrivals) = mpsc::channel();

@@ -55,7 +55,7 @@ pub(super) struct Switched {
     pub(super) added: u64,
     pub(super) changed: u64,
     pub(super) removed: u64,
-    /// Files that somebody else had changed, and that are as in the branch again.
+    /// Files that somebody else had changed, and that are as in the branch again; it may have changed them, too.
     pub(super) mended: Vec<String>,
     /// What was not laid out: links and submodules.
     pub(super) left_out: Vec<String>,
@@ -329,7 +329,7 @@ impl Pull {
         for (path, brought) in &state.files {
             self.stop.go_on()?;
             let stays = brought.is_gone && self.manner.keeps;
-            if !stays && (brought.is_gone || self.look(path, brought, verifies) == Found::Otherwise)
+            if !stays && (brought.is_gone || self.look(path, brought, verifies) != Found::AsBrought)
             {
                 return Ok(false);
             }
@@ -353,6 +353,7 @@ impl Pull {
         };
         match looked() {
             Ok(true) => Found::AsBrought,
+            Err(error) if is_absent(&error) => Found::Absent,
             _ => Found::Otherwise,
         }
     }
@@ -441,12 +442,21 @@ impl Pull {
             return None;
         }
         let mut due = before.unwrap_or_default();
-        due.changes.extend(plan.changes.clone());
         let mended = plan
             .mended
             .iter()
             .map(|path| (path.clone(), Change::Changed));
         due.changes.extend(mended);
+        // Of a file that somebody and the branch changed, what became of it in the branch.
+        due.changes.extend(plan.changes.clone());
         Some(due)
     }
+}
+
+/// True if there is nothing under a name, or a file where it wants a folder.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

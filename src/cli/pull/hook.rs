@@ -9,8 +9,9 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use super::fault::{Fault, Pulled};
 use super::local::folder::Folder;
-use super::local::state::{State, durably};
+use super::local::state::{Due, State, durably};
 use super::printed::Printed;
+use super::remote::head::Head;
 use crate::cli::running::stop::{LOOK, Stop};
 
 /// How long a command that is told to end may take for that.
@@ -45,25 +46,12 @@ impl Hook {
             }
             Ok(())
         })?;
-        let head = &state.head;
         let failed = |why: String| Fault::lasting(format!("--exec: {why}"));
         let (printed, [out, also]) = Printed::new().map_err(|e| failed(e.to_string()))?;
-        let child = Command::new("sh")
-            .args(["-c", &self.command])
-            .env(
-                "SITECONF_COMMIT",
-                head.id.as_ref().unwrap_or(&head.short_id),
-            )
-            .env("SITECONF_DIR", folder.path())
-            .env("SITECONF_CHANGED", due.changes.len().to_string())
-            .env("SITECONF_CHANGES", folder.changes())
-            // It is not its business.
-            .env_remove(super::remote::token::VARIABLE)
-            .stdin(Stdio::null())
+        let child = self
+            .shell(folder, &state.head, due)
             .stdout(out)
             .stderr(also)
-            // So that what it starts can be ended with it.
-            .process_group(0)
             .spawn()
             .map_err(|e| failed(format!("sh cannot be started: {e}")))?;
         let group = Group {
@@ -86,6 +74,29 @@ impl Hook {
             }
             Err(error) => Err(failed(error.to_string())),
         }
+    }
+
+    /// What runs it, with what it is told.
+    fn shell(&self, folder: &Folder, head: &Head, due: &Due) -> Command {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &self.command])
+            .env(
+                "SITECONF_COMMIT",
+                head.id.as_ref().unwrap_or(&head.short_id),
+            )
+            .env("SITECONF_DIR", folder.path())
+            .env("SITECONF_CHANGED", due.changes.len().to_string())
+            .env("SITECONF_CHANGES", folder.changes())
+            // It is not its business.
+            .env_remove(super::remote::token::VARIABLE)
+            .stdin(Stdio::null())
+            // So that what it starts can be ended with it.
+            .process_group(0);
+        if let Some(place) = folder.standing() {
+            shell.current_dir(place);
+        }
+        shell
     }
 }
 

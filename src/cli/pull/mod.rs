@@ -69,6 +69,10 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
         Ok((state, folder.instance()?))
     };
     let (state, instance) = started().map_err(|fault| error(&fault, &stop))?;
+    for exposure in token.iter().flat_map(|token| token.exposures(&root)) {
+        // Who does not listen cannot be told.
+        let _told = writeln!(streams.err, "siteconf: {exposure}");
+    }
     let client = Client::new(
         root.clone(),
         token,
@@ -152,6 +156,7 @@ impl Pulling {
     /// Makes the folder hold a head, and shows how far that is.
     fn follow(&mut self, head: TaggedHead, streams: &mut Streams<'_>) -> Pulled<Done> {
         let pull = &mut self.pull;
+        pull.folder.require_place()?;
         if pull.folder.make_again(pull.state.as_ref())? {
             pull.state = pull.folder.recover(&pull.stop)?;
         }

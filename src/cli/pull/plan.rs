@@ -11,8 +11,10 @@ use super::remote::tree::{TreeFile, folders_of};
 pub(super) enum Found {
     /// As it was brought.
     AsBrought,
-    /// Changed, replaced or removed by somebody else.
+    /// Changed or replaced by somebody else.
     Otherwise,
+    /// Removed by somebody else.
+    Absent,
 }
 
 /// The work that is to be done.
@@ -30,7 +32,8 @@ pub(super) struct Plan {
     pub(super) left: BTreeSet<String>,
     /// What the new state changes of the one that was brought.
     pub(super) changes: BTreeMap<String, Change>,
-    /// Files that somebody else changed and that are brought again.
+    /// Files that somebody else changed, and that are as the tree has them then, whether that changed them, too, or not:
+    /// brought again, or removed.
     pub(super) mended: BTreeSet<String>,
 }
 
@@ -61,7 +64,8 @@ impl Plan {
                 plan.changes.insert(path.clone(), Change::Added);
             } else if !is_same {
                 plan.changes.insert(path.clone(), Change::Changed);
-            } else if lies == Found::Otherwise {
+            }
+            if lies != Found::AsBrought {
                 plan.mended.insert(path.clone());
             }
             let list = match lies {
@@ -72,14 +76,19 @@ impl Plan {
             list.insert(path.clone());
         }
         for (path, known) in brought.iter().filter(|(path, _)| !tree.contains_key(*path)) {
+            let lies = found(path, known);
             if keeps {
-                let list = match found(path, known) {
+                let list = match lies {
                     Found::AsBrought => &mut plan.gone,
-                    Found::Otherwise => &mut plan.left,
+                    Found::Otherwise | Found::Absent => &mut plan.left,
                 };
                 list.insert(path.clone());
-            } else {
-                plan.changes.insert(path.clone(), Change::Removed);
+                continue;
+            }
+            plan.changes.insert(path.clone(), Change::Removed);
+            // One that somebody else had removed already is as in the branch.
+            if lies == Found::Otherwise {
+                plan.mended.insert(path.clone());
             }
         }
         plan
@@ -149,22 +158,31 @@ mod tests {
         let tree = BTreeMap::from([
             ("adopted".to_owned(), file(9, false)),
             ("back".to_owned(), file(1, false)),
+            ("both".to_owned(), file(2, false)),
+            ("both-mode".to_owned(), file(4, true)),
             ("changed".to_owned(), file(2, false)),
             ("edited".to_owned(), file(3, false)),
+            ("lost".to_owned(), file(3, false)),
             ("mode".to_owned(), file(4, true)),
             ("new".to_owned(), file(5, false)),
             ("same".to_owned(), file(6, true)),
         ]);
         let brought = BTreeMap::from([
             ("back".to_owned(), known(1, false, true)),
+            ("both".to_owned(), known(1, false, false)),
+            ("both-gone".to_owned(), known(7, false, false)),
+            ("both-lost".to_owned(), known(7, false, false)),
+            ("both-mode".to_owned(), known(4, false, false)),
             ("changed".to_owned(), known(1, false, false)),
             ("edited".to_owned(), known(3, false, false)),
+            ("lost".to_owned(), known(3, false, false)),
             ("mode".to_owned(), known(4, false, false)),
             ("removed".to_owned(), known(7, false, false)),
             ("same".to_owned(), known(6, true, false)),
         ]);
         let found = |path: &str, _: &Brought| match path {
-            "edited" => Found::Otherwise,
+            "both" | "both-gone" | "both-mode" | "edited" => Found::Otherwise,
+            "both-lost" | "lost" => Found::Absent,
             _ => Found::AsBrought,
         };
         let adopted = set(&["adopted"]);
@@ -174,22 +192,27 @@ mod tests {
             Plan {
                 carried: set(&["adopted", "back", "same"]),
                 copied: set(&["mode"]),
-                fetched: set(&["changed", "edited", "new"]),
+                fetched: set(&["both", "both-mode", "changed", "edited", "lost", "new"]),
                 gone: set(&[]),
                 left: set(&[]),
                 changes: BTreeMap::from([
                     ("back".to_owned(), Change::Added),
+                    ("both".to_owned(), Change::Changed),
+                    ("both-gone".to_owned(), Change::Removed),
+                    ("both-lost".to_owned(), Change::Removed),
+                    ("both-mode".to_owned(), Change::Changed),
                     ("changed".to_owned(), Change::Changed),
                     ("mode".to_owned(), Change::Changed),
                     ("new".to_owned(), Change::Added),
                     ("removed".to_owned(), Change::Removed),
                 ]),
-                mended: set(&["edited"]),
+                mended: set(&["both", "both-gone", "both-mode", "edited", "lost"]),
             }
         );
         assert!(!plan.is_done(&brought));
         let plan = Plan::new(&tree, &brought, &adopted, true, found);
         assert_eq!(plan.gone, set(&["removed"]));
+        assert_eq!(plan.left, set(&["both-gone", "both-lost"]));
         assert_eq!(plan.count(Change::Removed), 0);
         assert_eq!(plan.in_the_way(&tree), None);
         let tree = BTreeMap::from([("removed/x".to_owned(), file(1, false))]);
@@ -203,6 +226,7 @@ mod tests {
         let plan = |found| Plan::new(&tree, &brought, &BTreeSet::new(), false, |_, _| found);
         assert!(plan(Found::AsBrought).is_done(&brought));
         assert!(!plan(Found::Otherwise).is_done(&brought));
+        assert!(!plan(Found::Absent).is_done(&brought));
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Strea
         exec_at: now,
         is_first: true,
         is_cut_told: false,
+        is_put_off: false,
     };
     while watch.round(pulling, streams).is_ok() {
         let pause = watch.next(pulling);
@@ -55,6 +56,9 @@ struct Watch {
     is_first: bool,
     /// True if it was told that held questions break off, until one does not.
     is_cut_told: bool,
+    /// True if the server put off a question that was to be held: it may have room for a plain one, which is the
+    /// next.
+    is_put_off: bool,
 }
 
 impl Watch {
@@ -110,7 +114,8 @@ impl Watch {
     }
 
     /// Asks for the head, plainly where a question that was to be held broke off, or was refused, but for the
-    /// token: something between may not know such a question.
+    /// token: something between may not know such a question. Where the server said when it wants to be asked again,
+    /// that is the next question.
     fn ask(
         &mut self,
         pulling: &Pulling,
@@ -119,6 +124,11 @@ impl Watch {
         let Some(wait) = self.pace.wait() else {
             return (Answered::Plainly, pulling.pull.head(None));
         };
+        if self.is_put_off {
+            let head = pulling.pull.head(None);
+            self.is_put_off = head.is_err();
+            return (Answered::Cut, head);
+        }
         // The command is not kept waiting.
         let wait = if pulling.is_exec_due() {
             let left = self.exec_at.saturating_duration_since(Instant::now());
@@ -128,7 +138,7 @@ impl Watch {
         };
         let began = Instant::now();
         match pulling.pull.head(Some(wait)) {
-            Err(Fault::Passing { what, .. } | Fault::Lasting(what)) => {
+            Err(Fault::Passing { what, after: None } | Fault::Lasting(what)) => {
                 let head = pulling.pull.head(None);
                 if head.is_ok() && !self.is_cut_told {
                     self.is_cut_told = true;
@@ -144,7 +154,8 @@ impl Watch {
             }
             head => {
                 let answered = Answered::after(began.elapsed(), wait);
-                self.is_cut_told &= answered != Answered::Held;
+                self.is_put_off = matches!(head, Err(Fault::Passing { .. }));
+                self.is_cut_told &= head.is_err() || answered != Answered::Held;
                 (answered, head)
             }
         }

@@ -17,6 +17,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs, syncfs};
 use super::apart::require_apart;
 use super::exchange;
 use super::own;
+use super::place;
 use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
 use super::side::{is_held, lock, make_private};
@@ -27,8 +28,6 @@ use crate::cli::pull::remote::fetch::git_id;
 use crate::cli::running::stop::Stop;
 use crate::cli::{Error, Result};
 
-/// What the name of the folder beside the folder ends with.
-const SIDE: &str = ".siteconf-pull";
 /// What is known of the folder, in the one beside it.
 const STATE: &str = "state.json";
 /// Which part of the disk stays free for others.
@@ -41,7 +40,11 @@ const SPARE_BYTES_MAX: u64 = 256 << 20;
 pub(in crate::cli::pull) struct Folder {
     dir: PathBuf,
     side: PathBuf,
-    /// What is to be told of files that were put aside.
+    /// The path that was given, if it goes over a link.
+    given: Option<PathBuf>,
+    /// Where in the folder who pulls stood at the start, if there.
+    stood: Option<PathBuf>,
+    /// What is to be told of files that were put aside, and of the folder where it was replaced.
     notes: RefCell<Vec<String>>,
     /// The id that was made, or found.
     instance: RefCell<Option<String>>,
@@ -55,8 +58,9 @@ impl Folder {
     /// # Errors
     /// [`Error::Usage`] for what can be no such folder, [`Error::Failed`] where another pull has it.
     pub(in crate::cli::pull) fn open(dir: &Path) -> Result<Self> {
-        let dir = found(dir)?;
-        if let Some(now) = replaced(&dir) {
+        let named = dir;
+        let dir = place::found(named)?;
+        if let Some(now) = place::replaced(&dir) {
             return Err(Error::Usage(format!(
                 "{} is a state of {1} from before; name that, or enter it again: cd {1}",
                 visible_path(&dir),
@@ -76,12 +80,14 @@ impl Folder {
         }
         let mut side_name = std::ffi::OsString::from(".");
         side_name.push(name);
-        side_name.push(SIDE);
+        side_name.push(place::SIDE);
         let side = parent.join(side_name);
         require_apart(&dir, side.join(STATE).exists())?;
         make_private(&side)?;
         let lock = lock(&dir, &side)?;
         Ok(Self {
+            given: place::given(named, &dir),
+            stood: place::stands_in(&dir),
             dir,
             side,
             notes: RefCell::default(),
@@ -93,6 +99,27 @@ impl Folder {
     /// The folder itself, without links.
     pub(in crate::cli::pull) fn path(&self) -> &Path {
         &self.dir
+    }
+
+    /// Refuses to go on where the path that was given leads to another folder by now.
+    pub(in crate::cli::pull) fn require_place(&self) -> Pulled<()> {
+        match &self.given {
+            Some(given) if place::leads_elsewhere(given, &self.dir) => {
+                Err(Fault::lasting(format!(
+                    "{} leads elsewhere now; start the pull again",
+                    visible_path(given)
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where who pulls would stand, had they not stood in the folder, whose state before they stand in after a
+    /// change: at the same place in the present one, or in the folder itself. `None` for who stood elsewhere.
+    pub(in crate::cli::pull) fn standing(&self) -> Option<PathBuf> {
+        let stood = self.stood.as_ref()?;
+        let places = [self.dir.join(stood), self.dir.clone()];
+        places.into_iter().find(|place| place.is_dir())
     }
 
     /// Where the next state is laid out.
@@ -137,7 +164,7 @@ impl Folder {
         self.side.join("kept")
     }
 
-    /// What was put aside since the last time, in words.
+    /// What is to be told since the last time, in words.
     pub(in crate::cli::pull) fn notes(&self) -> Vec<String> {
         self.notes.take()
     }
@@ -349,13 +376,10 @@ impl Folder {
         state.write(&self.next_state())?;
         let switched = match self.inode()? {
             Some(_) => {
-                let entered = self.is_entered();
+                let notes = self.notes_of_exchange(&next);
                 let exchanged = exchange::replace(&self.dir, &next);
-                if entered && exchanged.is_ok() {
-                    self.notes.borrow_mut().push(format!(
-                        "the current folder is the state before; enter it again: cd {}",
-                        visible_path(&self.dir)
-                    ));
+                if exchanged.is_ok() {
+                    self.notes.borrow_mut().extend(notes);
                 }
                 exchanged
             }
@@ -364,9 +388,18 @@ impl Folder {
         switched.map_err(|errno| exchange::fault(&self.dir, errno))
     }
 
-    /// True if who runs this stands in the folder.
-    fn is_entered(&self) -> bool {
-        std::env::current_dir().is_ok_and(|current| current.starts_with(&self.dir))
+    /// What is to be told once the next state has taken the folder's place.
+    fn notes_of_exchange(&self, next: &Path) -> Vec<String> {
+        let shown = visible_path(&self.dir);
+        let stands = place::stands_in(&self.dir)
+            .map(|_| format!("the current folder is the state before; enter it again: cd {shown}"));
+        let lost = own::lost(&self.dir, next).map(|lost| {
+            format!(
+                "{shown} has lost its {lost}, which who pulls may not give: give it back (chown), and pull as its \
+                 owner, who is in its group, or as root"
+            )
+        });
+        stands.into_iter().chain(lost).collect()
     }
 
     /// Makes an exchange durable.
@@ -446,38 +479,4 @@ impl Folder {
         let (state, before) = (State::read(&self.state())?, State::read(&self.old_state())?);
         rescue.run(state, before, self.inode()?, &mut self.notes.borrow_mut())
     }
-}
-
-/// The folder's own path: absolute, and where it is a link what it leads to.
-fn found(dir: &Path) -> Result<PathBuf> {
-    let looking = || Error::file("looking at", dir);
-    match fs::symlink_metadata(dir) {
-        Ok(_) => {
-            let real = dir.canonicalize().map_err(looking())?;
-            if !real.is_dir() {
-                return Err(Error::Usage(format!("{} is no folder", visible_path(dir))));
-            }
-            Ok(real)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let dir = std::path::absolute(dir).map_err(looking())?;
-            let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
-                return Err(looking()(error));
-            };
-            let parent = parent
-                .canonicalize()
-                .map_err(Error::file("looking at", parent))?;
-            Ok(parent.join(name))
-        }
-        Err(error) => Err(looking()(error)),
-    }
-}
-
-/// The folder that was exchanged with this one, or with one that this lies in.
-fn replaced(dir: &Path) -> Option<PathBuf> {
-    dir.ancestors().find_map(|above| {
-        let name = above.file_name()?.to_str()?;
-        let name = name.strip_prefix('.')?.strip_suffix(SIDE)?;
-        Some(above.with_file_name(name))
-    })
 }

@@ -7,6 +7,7 @@ mod exchange;
 pub(super) mod folder;
 pub(super) mod lay;
 pub(super) mod own;
+mod place;
 mod remove;
 mod rescue;
 mod side;

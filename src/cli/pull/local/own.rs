@@ -7,7 +7,7 @@ use std::fs::{self, DirBuilder, File, Metadata};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
@@ -258,8 +258,8 @@ fn open_folder(at: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(openat(at, name, flags, Mode::empty())?.into())
 }
 
-/// Makes a folder with the rights and the owner of another, if there is that one; its user may write into it
-/// until [`give_modes`].
+/// Makes a folder with the rights of another, and its owner and group as far as who pulls may give them, if there
+/// is that one; its user may write into it until [`give_modes`].
 pub(in crate::cli::pull) fn make_like(like: &Path, path: &Path) -> Pulled<()> {
     let made = || -> io::Result<()> {
         let found = fs::symlink_metadata(like).ok().filter(Metadata::is_dir);
@@ -293,12 +293,23 @@ pub(in crate::cli::pull) fn give_modes(dir: &Path, next: &Path) -> Pulled<()> {
     Ok(())
 }
 
-/// Gives a folder the owner of another and its lists, and a mode.
+/// What the folder that is to take the place of another lacks of its owner and group, in words; `None` where it
+/// has both.
+pub(super) fn lost(dir: &Path, next: &Path) -> Option<String> {
+    let (had, has) = (fs::metadata(dir).ok()?, fs::metadata(next).ok()?);
+    let owner = (had.uid() != has.uid()).then(|| format!("owner {}", had.uid()));
+    let group = (had.gid() != has.gid()).then(|| format!("group {}", had.gid()));
+    let lost: Vec<_> = owner.into_iter().chain(group).collect();
+    (!lost.is_empty()).then(|| lost.join(" and "))
+}
+
+/// Gives a folder the owner of another, its group and its lists, as far as who pulls may, and a mode.
 fn make_alike(folder: &File, like: &Metadata, acls: &Acls, mode: u32) -> io::Result<()> {
     let found = folder.metadata()?;
     if (found.uid(), found.gid()) != (like.uid(), like.gid()) {
-        // Only the superuser may give it away; else it stays with who pulls.
-        let _given = std::os::unix::fs::fchown(folder, Some(like.uid()), Some(like.gid()));
+        let (uid, gid) = (Some(like.uid()), Some(like.gid()));
+        // Only the superuser may give it away, others only to a group of theirs.
+        let _given = fchown(folder, uid, gid).or_else(|_| fchown(folder, None, gid));
     }
     acls.give(folder)?;
     folder.set_permissions(fs::Permissions::from_mode(mode & 0o7777))

@@ -14,14 +14,7 @@ use crate::cli::{Error, Result};
 pub(super) fn make_private(side: &Path) -> Result<()> {
     match DirBuilder::new().mode(0o700).create(side) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(Error::Failed(format!(
-                "a folder is replaced as a whole, so its user must be able to write beside it: {} cannot \
-                 be made: {error}",
-                visible_path(side)
-            )));
-        }
-        made => made.map_err(Error::file("making", side))?,
+        made => made.map_err(|error| unwritable("making", side, error))?,
     }
     let metadata = fs::symlink_metadata(side).map_err(Error::file("looking at", side))?;
     // No right of its group or of others: the last six bits.
@@ -35,6 +28,22 @@ pub(super) fn make_private(side: &Path) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Why nothing can be made in the folder that the folder lies in, nor beside it.
+fn unwritable(action: &'static str, path: &Path, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "",
+        // As a unit has it with `ProtectSystem=strict`.
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; where a unit of systemd makes it so, it needs a line ReadWritePaths= with the folder that this lies in"
+        }
+        _ => return Error::file(action, path)(error),
+    };
+    Error::Failed(format!(
+        "a folder is replaced as a whole, so its user must be able to write beside it: {action} {}: {error}{hint}",
+        visible_path(path)
+    ))
 }
 
 /// True if what [`lock`] gave still holds the folder: neither was removed or moved away.
@@ -54,7 +63,7 @@ pub(super) fn lock(dir: &Path, side: &Path) -> Result<File> {
         .truncate(false)
         .mode(0o600)
         .open(&path)
-        .map_err(io())?;
+        .map_err(|error| unwritable("locking", &path, error))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -1,5 +1,7 @@
 //! Where the Read API is, and the targets in it.
 
+use std::net::IpAddr;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::http::Uri;
 
@@ -46,6 +48,16 @@ pub(in crate::cli::pull) fn root(url: &str) -> Result<String> {
         "" | "/" => format!("{root}{MOUNT}"),
         _ => root.to_owned(),
     })
+}
+
+/// The host of a root to which everything goes unencrypted over the network: without TLS, and not to this machine.
+pub(super) fn open_host(root: &str) -> Option<String> {
+    let uri: Uri = root.parse().ok()?;
+    let host = uri.host()?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = bare.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    (uri.scheme_str() == Some("http") && !is_here).then(|| host.to_owned())
 }
 
 /// The paths and queries of one branch of one project.
@@ -127,6 +139,26 @@ mod tests {
                 panic!("{wrong} was taken");
             };
             assert!(said.contains("as in https://conf.example"), "{said}");
+        }
+    }
+
+    #[test]
+    fn without_tls_a_root_on_another_machine_is_open() {
+        for (url, host) in [
+            ("http://conf.example:8080", "conf.example"),
+            ("HTTP://10.0.0.1/api/v4", "10.0.0.1"),
+            ("http://[2001:db8::1]", "[2001:db8::1]"),
+        ] {
+            let found = open_host(&root(url).unwrap());
+            assert_eq!(found.as_deref(), Some(host), "{url}");
+        }
+        for url in [
+            "https://conf.example",
+            "http://localhost:8080",
+            "http://127.0.0.1:8080",
+            "http://[::1]:8080",
+        ] {
+            assert_eq!(open_host(&root(url).unwrap()), None, "{url}");
         }
     }
 

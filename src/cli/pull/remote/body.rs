@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 
 /// Least bytes a second.
 const RATE_LEAST: u64 = 1024;
-/// How long a body may take to reach that.
+/// How long a body may take to reach that, at its beginning and each time anew: one that came fast may trickle then.
 const SLOW_MAX: Duration = Duration::from_secs(30);
 
 /// A body; reading one that is too slow fails.
 pub(in crate::cli::pull) struct Incoming<R> {
     body: R,
+    /// When the time began in which the rate is taken.
     began: Instant,
+    /// What came since then.
     bytes: u64,
 }
 
@@ -32,12 +34,16 @@ impl<R: Read> Read for Incoming<R> {
         self.bytes = self.bytes.saturating_add(count as u64);
         let took = self.began.elapsed();
         // The end of a body is no slow part of it.
-        if count > 0 && took > SLOW_MAX && self.bytes / took.as_secs() < RATE_LEAST {
+        if count == 0 || took <= SLOW_MAX {
+            return Ok(count);
+        }
+        if self.bytes / took.as_secs() < RATE_LEAST {
             return Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 format!("it sends less than {RATE_LEAST} bytes a second"),
             ));
         }
+        (self.began, self.bytes) = (Instant::now(), 0);
         Ok(count)
     }
 }
@@ -46,15 +52,17 @@ impl<R: Read> Read for Incoming<R> {
 mod tests {
     use super::*;
 
+    /// So many seconds ago.
+    fn ago(seconds: u64) -> Instant {
+        let then = Instant::now().checked_sub(Duration::from_secs(seconds));
+        then.expect("the machine has run so long")
+    }
+
     /// Reads so many bytes that began to come so long ago.
     fn read(bytes: u64, seconds: u64) -> io::Result<usize> {
-        let began = Instant::now().checked_sub(Duration::from_secs(seconds));
         let body = io::repeat(b'x').take(bytes);
-        io::copy(
-            &mut Incoming::new(body, began.expect("the machine has run so long")),
-            &mut io::sink(),
-        )
-        .map(|count| usize::try_from(count).expect("it is small"))
+        io::copy(&mut Incoming::new(body, ago(seconds)), &mut io::sink())
+            .map(|count| usize::try_from(count).expect("it is small"))
     }
 
     #[test]
@@ -69,11 +77,22 @@ mod tests {
 
     #[test]
     fn a_large_body_may_take_long() {
-        let began = Instant::now().checked_sub(Duration::from_secs(100));
-        let began = began.expect("the machine has run so long");
-        let mut body = Incoming::new(io::repeat(b'x'), began);
+        let mut body = Incoming::new(io::repeat(b'x'), ago(100));
         let mut buffer = vec![0; 110 * 1024];
         assert_eq!(body.read(&mut buffer).unwrap(), buffer.len());
         assert_eq!(body.read(&mut buffer[..1]).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_body_that_came_fast_and_trickles_then_is_given_up() {
+        let mut body = Incoming::new(io::repeat(b'x'), ago(31));
+        let mut buffer = vec![0; 1 << 20];
+        for _ in 0..2 {
+            assert_eq!(body.read(&mut buffer).unwrap(), buffer.len());
+            // As half a minute later.
+            body.began = ago(31);
+        }
+        let slow = body.read(&mut buffer[..1]).unwrap_err();
+        assert_eq!(slow.kind(), io::ErrorKind::TimedOut);
     }
 }

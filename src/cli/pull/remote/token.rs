@@ -6,7 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::address;
 use crate::base::threads::lock;
+use crate::cli::output::visible_path;
+use crate::cli::settings::Exposed;
 use crate::cli::{Error, Result};
 
 /// The variable that has the token where no file is named.
@@ -48,6 +51,17 @@ impl Token {
     /// Its text, for the header that carries it.
     pub(in crate::cli::pull) fn text(&self) -> Arc<str> {
         Arc::clone(&lock(&self.text))
+    }
+
+    /// Who else may read it, a line each: those on the way to this root, and everybody on this machine.
+    pub(in crate::cli::pull) fn exposures(&self, root: &str) -> Vec<String> {
+        let on_the_way = address::open_host(root).map(|host| {
+            format!("the token goes over the network unencrypted: http://{host}; use https")
+        });
+        let file = self.file.as_deref();
+        let here = file.and_then(|file| Exposed::find(file, "the token"));
+        let here = here.map(|found| format!("{}: {found}", visible_path(found.file())));
+        on_the_way.into_iter().chain(here).collect()
     }
 
     /// Reads its file again, as after a rotation; a file that cannot be read now changes nothing. True if
