@@ -170,9 +170,12 @@ impl Bucket {
             Ok(found) => found,
             Err(error) if is_not_there(&error) => {
                 if has_blobs {
-                    return Err(unfit(
-                        "the large files of the store do not lie there; see that blobs is as before",
-                    ));
+                    let reason = format!(
+                        "the large files of the store do not lie there; see that blobs is as before. Where they are lost, \
+                         or were brought back without it, put the file {MARK} there, which holds {store_id}: what is \
+                         missing is damaged then, and the rest is served"
+                    );
+                    return Err(unfit(reason));
                 }
                 let text = Bytes::copy_from_slice(store_id.as_bytes());
                 let make = || self.store.put(&mark, text.clone().into());

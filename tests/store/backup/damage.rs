@@ -60,7 +60,9 @@ fn damaged_rows_and_files_are_told_and_left_out() {
         assert_eq!(verified.faults, 0);
         assert_eq!(
             told,
-            ["5 things were damaged in the store when it was backed up, and are not in the backup"]
+            [
+                "5 things were damaged in the store when it was backed up; the backup has of them what an earlier one had"
+            ]
         );
         let (_room, store) = restored(&scene, name);
         assert_eq!(value(&store, "two").as_deref(), Some("2"));

@@ -94,6 +94,24 @@ fn a_name_with_a_dot_is_passed_over_and_a_temporary_file_of_a_killed_backup_remo
 }
 
 #[test]
+fn what_a_backup_without_its_manifest_has_is_left_alone() {
+    let scene = Scene::new();
+    scene.back_up(scene.folder());
+    let backup = scene.path("backup");
+    fs::remove_file(backup.join("MANIFEST")).unwrap();
+    let before = files(&backup);
+    let refused = Target::folder(&backup, scene.store.data_folder()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "{}: files of a backup are there without its MANIFEST; put that back, or name another folder",
+            backup.display()
+        )
+    );
+    assert_eq!(files(&backup), before);
+}
+
+#[test]
 fn what_a_backup_left_before_it_had_a_format_is_its_own() {
     let scene = Scene::new();
     let backup = scene.path("backup");

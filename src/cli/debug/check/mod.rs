@@ -192,8 +192,8 @@ impl Check<'_> {
             Ok(LargeFile::Unnamed(name)) => {
                 others += 1;
                 report.remarks.insert(format!(
-                    "no row names the file {name} in the bucket: an upload under way, or left by one that was \
-                     given up, which a daemon removes after two days"
+                    "no row names the file {name} in the bucket: an upload under way or given up, or saved after the \
+                     backup that was restored; a daemon removes it when it was there so for days, as blobs_keep_days says"
                 ));
             }
             Err(fault) => drop(report.findings.insert(fault)),

@@ -140,6 +140,13 @@ impl FolderPlace {
             refuse_other_content(root)?;
             Content::default()
         };
+        let has_parts = content.parts.iter().any(|part| *part != Part::Format);
+        // A first backup that was not finished has the mark of that.
+        if content.manifest.is_none() && !content.unfinished && has_parts {
+            return Err(refuse(
+                "files of a backup are there without its MANIFEST; put that back, or name another folder",
+            ));
+        }
         // What was there is known from here on: an unfinished backup leaves it.
         let mut place = Self {
             root: root.to_owned(),
