@@ -180,12 +180,6 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
 }
 
 const made = new Set<string>();
-/** The changes that are not answered yet, each with its path. */
-const making = new Map<Promise<unknown>, string>();
-
-/** Kept once all that this page changes below a path now was answered: until then its commits are not known. */
-export const allMade = (path: string): Promise<unknown> =>
-  Promise.allSettled([...making].map(([change, of]) => of.startsWith(path) && change));
 
 /** Whether a commit was made by this page, so that it is no news; it is true once: others may come back to it. */
 export const takeMade = (commit: string): boolean => made.delete(commit);
@@ -195,14 +189,10 @@ export const leaving = new Set<string>();
 
 /** Sends a request whose answer is JSON, or nothing. */
 export async function read<T>(path: string, options: Options = {}): Promise<T> {
-  const reading = send(path, options).then((answer) => (answer.status === 204 ? null : answer.json()));
-  if (!options.method) return reading;
-  const changing = reading.then((value) => {
-    if (value?.commit_id) made.add(value.commit_id);
-    return value;
-  });
-  making.set(changing, path);
-  return changing.finally(() => making.delete(changing));
+  const answer = await send(path, options);
+  const value = answer.status === 204 ? null : await answer.json();
+  if (options.method && value?.commit_id) made.add(value.commit_id);
+  return value;
 }
 
 /** A name in a path. Dots alone a browser would take for steps: with one in front the service sees and refuses them. */

@@ -14,9 +14,7 @@ const NOTHING = { value: null, error: null };
 export interface Loaded<T> extends State<T> {
   /** Asks again, and keeps what is there until the answer comes. */
   again: () => void;
-  /** Replaces what is there, unless that is of other keys by now. */
-  set: (value: T) => void;
-  /** Changes what is there, and what comes of a request that is under way: that may be older. */
+  /** Changes what is there, unless that is of other keys by now, and what comes of a request that is under way, too. */
   change: (change: (value: T) => T) => void;
 }
 
@@ -32,37 +30,36 @@ export function useLoaded<T>(keys: unknown[], load: (signal: AbortSignal) => Pro
   const seen = useRef(keys);
   /** What became of it since the request that is under way was sent; null: none is. */
   const changes = useRef<((value: T) => T)[] | null>(null);
-  const isCurrent = () =>
-    seen.current.length === keys.length && seen.current.every((key, at) => key === keys[at]);
+  const isCurrent = () => seen.current.every((key, at) => key === keys[at]);
   useEffect(() => {
-    const same = isCurrent();
+    if (!isCurrent()) setState(NOTHING);
     seen.current = keys;
-    if (!same) setState(NOTHING);
     const abort = new AbortController();
     const promise = load(abort.signal);
     const since: ((value: T) => T)[] = [];
     changes.current = promise && since;
-    const answered = (next: (old: State<T>) => State<T>) => {
+    const answered = (value: T | null, error: unknown) => {
       if (abort.signal.aborted) return;
       changes.current = null;
-      setState(next);
+      setState((old) => ({ value: value ?? old.value, error }));
     };
     promise?.then(
-      (value) => answered(() => ({ value: since.reduce((now, change) => change(now), value), error: null })),
-      (error) => answered((old) => ({ ...old, error })),
+      (value) =>
+        answered(
+          since.reduce((now, change) => change(now), value),
+          null,
+        ),
+      (error) => answered(null, error),
     );
     return () => abort.abort();
   }, [...keys, turn]);
   const again = useCallback(() => setTurn((n) => n + 1), []);
   useBack(state.error, again);
-  const set = (value: T) => {
-    if (isCurrent()) setState({ value, error: null });
-  };
   const change = (change: (value: T) => T) => {
     if (!isCurrent()) return;
     changes.current?.push(change);
     setState((old) => (old.value === null ? old : { value: change(old.value), error: null }));
   };
   // What belongs to other keys is not shown for a frame.
-  return { ...(isCurrent() ? state : NOTHING), again, set, change };
+  return { ...(isCurrent() ? state : NOTHING), again, change };
 }

@@ -22,8 +22,9 @@ export function NewBranch({ repo, from, branches, onClose }: NewBranchProps) {
     const { createBranch } = await noted(import("../named/calls.ts"));
     const made = await createBranch(repo, name, from);
     // Before it is gone to: it would not be there.
-    const others = (branches.value ?? []).filter((one) => one.name !== name);
-    branches.set([...others, made].sort((a, b) => (a.name < b.name ? -1 : 1)));
+    branches.change((list) =>
+      [...list.filter((one) => one.name !== name), made].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    );
     branches.again();
     // Whoever closed it meanwhile stays where they are.
     if (!isDrawn()) return;

@@ -10,6 +10,7 @@ import { rollback as ru } from "../../shared/text/parts/rollback.ru.ts";
 import { t, when, wordsFrom, wordsOf } from "../../shared/text.ts";
 import { hasStatus } from "../api.ts";
 import * as calls from "../calls.ts";
+import { making } from "../making.ts";
 import { undo } from "../parts/undo.ts";
 import { Changes } from "./difference/changes.tsx";
 import { Sides } from "./difference.tsx";
@@ -65,14 +66,16 @@ export function Rollback({
     setBusy(true);
     fail("");
     try {
-      const back = await calls.rollback(repo, branch, { to: change.version, path, expect: at.current });
+      const back = await making(
+        calls.rollback(repo, branch, { to: change.version, path, expect: at.current }),
+      );
       onMoved();
       // Whoever went elsewhere meanwhile stays there.
       if (isDrawn()) onDone();
       const { restored, snapshot, commit_id: expect } = back;
       // Where nobody can tell what state the branch has now, nothing is undone by one click.
       const takeBack = async (expect: string) => {
-        await calls.rollback(repo, branch, { to: snapshot, path, expect });
+        await making(calls.rollback(repo, branch, { to: snapshot, path, expect }));
         onMoved();
       };
       const words = { done: say("undone"), late: say("undoLate") };

@@ -2,7 +2,8 @@
 import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { isAway } from "../../shared/text.ts";
-import { allMade, branchPath, hasStatus, onReach, takeMade } from "../api.ts";
+import { hasStatus, onReach, takeMade } from "../api.ts";
+import { allMade } from "../making.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
 import { say } from "./words.ts";
@@ -109,7 +110,7 @@ export class Following extends Reading {
     const author = await lastAuthor(this.place);
     if (!author) return;
     // What was done elsewhere on the page, as an upload, is told there, and may be heard of before its answer.
-    void allMade(branchPath(this.place.repo, this.place.branch)).then(() => {
+    void allMade.then(() => {
       if (!this.abort.signal.aborted && !takeMade(head)) notify(say("followed", { who: author.who }));
     });
   }

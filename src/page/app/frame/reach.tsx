@@ -53,7 +53,7 @@ export function Reach() {
 }
 
 /** A bar where what is shown is what came before, since it was refused the last time. */
-export function Stale({ of: { value, error, again } }: { of: Omit<Loaded<unknown>, "set" | "change"> }) {
+export function Stale({ of: { value, error, again } }: { of: Omit<Loaded<unknown>, "change"> }) {
   // That nothing answers is told already.
   if (!error || value === null || hasStatus(error, 0)) return null;
   return <Behind words={t("stale", { why: wordsOf(error) })} onAgain={again} />;

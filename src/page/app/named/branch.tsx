@@ -37,7 +37,7 @@ export function RenameBranch({ session, project, branch, projects, branches, onC
       const others = branches.value?.filter((one) => one.name !== from && one.name !== next) ?? [];
       const list = [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
       const place = { account, repo };
-      await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.set(list));
+      await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.change(() => list));
       // Which one is the default may be another now.
       branches.again();
       projects.again();
@@ -110,7 +110,7 @@ export function DeleteBranch({ session, project, branch, projects, branches, onC
         })
       }
       onGone={() => {
-        branches.set(branches.value?.filter((one) => one.name !== name) ?? []);
+        branches.change((list) => list.filter((one) => one.name !== name));
         again();
       }}
       onRestore={async () => {

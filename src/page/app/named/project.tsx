@@ -17,7 +17,7 @@ export function RenameProject({ session, project, projects, onClose }: SheetProp
     const { repo_id: next } = renamed;
     const others = projects.value?.filter((one) => one.repo_id !== from && one.repo_id !== next) ?? [];
     const list = [...others, renamed].sort((a, b) => (a.repo_id < b.repo_id ? -1 : 1));
-    await follow({ account, repo: from }, { account, repo: next }, () => projects.set(list));
+    await follow({ account, repo: from }, { account, repo: next }, () => projects.change(() => list));
     return next;
   };
   const send = async (fields: FormData) => {
@@ -62,7 +62,7 @@ export function DeleteProject({ session, project, projects, onClose }: SheetProp
       onClose={onClose}
       onDelete={() => calls.deleteProject(repo)}
       onGone={() => {
-        projects.set(projects.value?.filter((one) => one.id !== id) ?? []);
+        projects.change((list) => list.filter((one) => one.id !== id));
         projects.again();
       }}
       onRestore={async () => {

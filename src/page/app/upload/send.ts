@@ -1,5 +1,6 @@
 // What an upload asks of the service.
 import { branchPath, type Carry, filePath, hasStatus, query, read, type Schemas, statePath } from "../api.ts";
+import { making } from "../making.ts";
 import { note, type Present, type Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 
@@ -64,7 +65,8 @@ export async function saveFile(
 ): Promise<Done> {
   const { path, file, etag } = step;
   const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
-  const saved = await read<Schemas["SavedFile"]>(filePath(repo, branch, path) + query({ message }), {
+  const target = filePath(repo, branch, path) + query({ message });
+  const saving = read<Schemas["SavedFile"]>(target, {
     method: "PUT",
     as,
     signal,
@@ -72,6 +74,7 @@ export async function saveFile(
     body: file,
     headers: { "Content-Type": "application/octet-stream", ...condition },
   });
+  const saved = await making(saving);
   return { snapshot: saved.snapshot, commit: saved.commit_id };
 }
 
@@ -83,7 +86,8 @@ export async function saveBatch(
   message: string,
   { signal, carry }: Way,
 ): Promise<Done> {
-  const saved = await read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch${query({ message })}`, {
+  const target = `${branchPath(repo, branch)}/batch${query({ message })}`;
+  const saving = read<Schemas["SavedBatch"]>(target, {
     method: "POST",
     as,
     signal,
@@ -91,5 +95,6 @@ export async function saveBatch(
     body: tar(files),
     headers: { "Content-Type": "application/x-tar", "If-Match": `"${commit}"` },
   });
+  const saved = await making(saving);
   return { snapshot: saved.snapshot, commit: saved.commit_id };
 }

@@ -5,6 +5,7 @@ import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import { Failure, hasStatus, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
+import { making } from "../making.ts";
 import { undo } from "../parts/undo.ts";
 import { carrying, Flow, unreadOf } from "./carry.ts";
 import { cut, type Save, type Step, steps } from "./plan.ts";
@@ -233,7 +234,7 @@ function undoOf(props: SheetProps, { first, commit }: Made): Action | undefined 
   const { repo, branch } = props;
   if (!props.may.rollback || !first || !commit) return undefined;
   const takeBack = async () => {
-    await calls.rollback(repo, branch, { to: first, expect: commit });
+    await making(calls.rollback(repo, branch, { to: first, expect: commit }));
     props.onChanged();
   };
   return undo(takeBack, { done: say("uploadUndone"), late: say("uploadUndoLate") });

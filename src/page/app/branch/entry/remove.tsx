@@ -7,6 +7,7 @@ import { Coming, Path } from "../../../shared/parts.tsx";
 import { isAway, t } from "../../../shared/text.ts";
 import { hasStatus } from "../../api.ts";
 import * as calls from "../../calls.ts";
+import { making } from "../../making.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
 import { undo } from "../../parts/undo.ts";
@@ -43,7 +44,7 @@ export function RemoveEntry({ where, entry, onClose }: SheetProps) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const finish = async (done: Deleted | null) => {
     const takeBack = async (to: string, expect: string) => {
-      await calls.rollback(repo, branch, { to, path: [path], expect });
+      await making(calls.rollback(repo, branch, { to, path: [path], expect }));
       onChanged();
     };
     onClose();

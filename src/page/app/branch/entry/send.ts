@@ -11,6 +11,7 @@ import {
   statePath,
 } from "../../api.ts";
 import { deleteFile } from "../../file/remote.ts";
+import { making } from "../../making.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
 import { isThere } from "./path-check.ts";
@@ -45,11 +46,12 @@ export async function countFiles(
 
 /** Makes one change that is made only while the branch is at this commit, or without a word about that. */
 function batch({ repo, branch }: InBranch, action: Action, commit: string | null, message?: string) {
-  return read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch`, {
+  const saving = read<Schemas["SavedBatch"]>(`${branchPath(repo, branch)}/batch`, {
     method: "POST",
     json: { actions: [action], ...(message ? { message } : {}) },
     headers: commit ? { "If-Match": `"${commit}"` } : {},
   });
+  return making(saving);
 }
 
 /** Why a change is refused whose condition does not hold. */
