@@ -301,6 +301,10 @@ fn a_server_that_puts_off_a_held_question_is_asked_when_it_wants_to_be() {
     assert!(told.contains(expected), "{told}");
     assert!(watch.line().starts_with("main is at dddddddd: "));
     assert!(watch.line().starts_with("all is well again, "));
+    // From now on that is known.
+    let told = watch.complaint();
+    let expected = " cannot serve us now: 429 slowly, while the server was to hold its answer; where that goes on";
+    assert!(told.contains(expected), "{told}");
     watch.signal(Signal::TERM);
     assert_eq!(watch.end(), (Some(0), String::new()));
     // It may have no room for those who wait, and room for others.

@@ -69,9 +69,12 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
         Ok((state, folder.instance()?))
     };
     let (state, instance) = started().map_err(|fault| error(&fault, &stop))?;
-    for exposure in token.iter().flat_map(|token| token.exposures(&root)) {
-        // Who does not listen cannot be told.
-        let _told = writeln!(streams.err, "siteconf: {exposure}");
+    // A job of cron would tell it each time.
+    if wish.watch || state.is_none() || streams.err_is_terminal {
+        for exposure in token.iter().flat_map(|token| token.exposures(&root)) {
+            // Who does not listen cannot be told.
+            let _told = writeln!(streams.err, "siteconf: {exposure}");
+        }
     }
     let client = Client::new(
         root.clone(),

@@ -65,7 +65,8 @@ impl Plan {
             } else if !is_same {
                 plan.changes.insert(path.clone(), Change::Changed);
             }
-            if lies != Found::AsBrought {
+            // One that had gone from the branch somebody may have cleared away.
+            if lies != Found::AsBrought && !(known.is_gone && lies == Found::Absent) {
                 plan.mended.insert(path.clone());
             }
             let list = match lies {

@@ -8,11 +8,15 @@ use std::time::{Duration, Instant};
 use super::bring::Done;
 use super::fault::{Fault, Pulled};
 use super::pace::{Answered, Pace};
+use super::remote::client::jittered;
 use super::remote::head::TaggedHead;
 use super::trouble::Trouble;
 use super::{Pulling, error};
 use crate::cli::output::visible_lines;
 use crate::cli::{Error, Outcome, Streams};
+
+/// How long a question that is put off waits at most, where that is known of the server.
+const PUT_OFF_MAX: Duration = Duration::from_mins(5);
 
 /// Pulls until a signal. Ctrl-C is an interruption, SIGTERM the ordinary end.
 pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Streams<'_>) -> Outcome {
@@ -27,7 +31,7 @@ pub(super) fn run(pulling: &mut Pulling, interval: Duration, streams: &mut Strea
         exec_at: now,
         is_first: true,
         is_cut_told: false,
-        is_put_off: false,
+        put_off: None,
     };
     while watch.round(pulling, streams).is_ok() {
         let pause = watch.next(pulling);
@@ -56,9 +60,9 @@ struct Watch {
     is_first: bool,
     /// True if it was told that held questions break off, until one does not.
     is_cut_told: bool,
-    /// True if the server put off a question that was to be held: it may have room for a plain one, which is the
-    /// next.
-    is_put_off: bool,
+    /// What the server said when it put off a question that was to be held: it may have room for a plain one, which is
+    /// the next.
+    put_off: Option<String>,
 }
 
 impl Watch {
@@ -90,6 +94,12 @@ impl Watch {
         let done = match head.and_then(|head| pulling.follow(head, streams)) {
             Ok(done) => done,
             Err(Fault::Stopped) => return Err(Fault::Stopped),
+            // That it does not hold them now is known: the next question is a plain one.
+            Err(Fault::Passing {
+                after: Some(after), ..
+            }) if self.is_cut_told && answered != Answered::Cut => {
+                return Ok(jittered(after.min(PUT_OFF_MAX)));
+            }
             Err(fault) => return Ok(self.fail(pulling, &fault, streams)),
         };
         if done != Done::Unchanged || self.is_first {
@@ -124,9 +134,13 @@ impl Watch {
         let Some(wait) = self.pace.wait() else {
             return (Answered::Plainly, pulling.pull.head(None));
         };
-        if self.is_put_off {
+        if let Some(what) = self.put_off.take() {
             let head = pulling.pull.head(None);
-            self.is_put_off = head.is_err();
+            if head.is_ok() {
+                self.tell_cut(&what, streams);
+            } else {
+                self.put_off = Some(what);
+            }
             return (Answered::Cut, head);
         }
         // The command is not kept waiting.
@@ -140,24 +154,32 @@ impl Watch {
         match pulling.pull.head(Some(wait)) {
             Err(Fault::Passing { what, after: None } | Fault::Lasting(what)) => {
                 let head = pulling.pull.head(None);
-                if head.is_ok() && !self.is_cut_told {
-                    self.is_cut_told = true;
-                    let _told = writeln!(
-                        streams.err,
-                        "siteconf: {}, while the server was to hold its answer; where that goes on it is asked \
-                         every {} s",
-                        visible_lines(&what),
-                        self.interval.as_secs()
-                    );
+                if head.is_ok() {
+                    self.tell_cut(&what, streams);
                 }
                 (Answered::Cut, head)
             }
             head => {
                 let answered = Answered::after(began.elapsed(), wait);
-                self.is_put_off = matches!(head, Err(Fault::Passing { .. }));
+                if let Err(Fault::Passing { what, .. }) = &head {
+                    self.put_off = Some(what.clone());
+                }
                 self.is_cut_told &= head.is_err() || answered != Answered::Held;
                 (answered, head)
             }
+        }
+    }
+
+    /// Says once that the server does not hold its answers, and why.
+    fn tell_cut(&mut self, what: &str, streams: &mut Streams<'_>) {
+        if !self.is_cut_told {
+            self.is_cut_told = true;
+            let _told = writeln!(
+                streams.err,
+                "siteconf: {}, while the server was to hold its answer; where that goes on it is asked every {} s",
+                visible_lines(what),
+                self.interval.as_secs()
+            );
         }
     }
 

@@ -5,6 +5,6 @@ export let allMade: Promise<unknown> = Promise.resolve();
 
 /** Notes a change that this page makes. */
 export function making<T>(change: Promise<T>): Promise<T> {
-  allMade = Promise.allSettled([allMade, change]);
+  allMade = Promise.allSettled([allMade, change]).then(() => undefined);
   return change;
 }

@@ -172,7 +172,7 @@ impl Bucket {
                 if has_blobs {
                     let reason = format!(
                         "the large files of the store do not lie there; see that blobs is as before. Where they are lost, \
-                         or were brought back without it, put the file {MARK} there, which holds {store_id}: what is \
+                         or were brought back without it, put a file {mark} there with just this in it: {store_id}. What is \
                          missing is damaged then, and the rest is served"
                     );
                     return Err(unfit(reason));
@@ -190,7 +190,8 @@ impl Bucket {
             }
             Err(error) => return Err(self.unfit_or_away(&error)),
         };
-        if found != store_id.as_bytes() {
+        // It may have been put there by hand, with an end of line.
+        if found.trim_ascii() != store_id.as_bytes() {
             // What is put there from now on would be swept by the other.
             self.is_checked.store(false, Ordering::Release);
             return Err(unfit(if has_blobs {

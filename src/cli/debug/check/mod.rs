@@ -193,7 +193,7 @@ impl Check<'_> {
                 others += 1;
                 report.remarks.insert(format!(
                     "no row names the file {name} in the bucket: an upload under way or given up, or saved after the \
-                     backup that was restored; a daemon removes it when it was there so for days, as blobs_keep_days says"
+                     backup that was restored; a daemon removes it after blobs_keep_days"
                 ));
             }
             Err(fault) => drop(report.findings.insert(fault)),

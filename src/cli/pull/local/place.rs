@@ -44,9 +44,11 @@ pub(super) fn given(dir: &Path, real: &Path) -> Option<PathBuf> {
     path::absolute(dir).ok().filter(|given| given != real)
 }
 
-/// True if that path leads to another folder by now. One that leads nowhere at the moment does not.
+/// True if that path leads to another folder by now. One that leads nowhere at the moment does not, and a link that is
+/// gone may come again.
 pub(super) fn leads_elsewhere(given: &Path, dir: &Path) -> bool {
-    real(given).is_ok_and(|now| now != dir)
+    let is_there = fs::symlink_metadata(given).is_ok();
+    (is_there || given.file_name() == dir.file_name()) && real(given).is_ok_and(|now| now != dir)
 }
 
 /// Where in the folder who runs this stands; `None` for who stands elsewhere.
@@ -93,6 +95,7 @@ mod tests {
             assert_eq!(given, path);
             assert!(!leads_elsewhere(&given, &dir));
             fs::remove_file(&link).unwrap();
+            assert!(!leads_elsewhere(&given, &dir));
             symlink("two", &link).unwrap();
             assert!(leads_elsewhere(&given, &dir));
             fs::remove_file(&link).unwrap();

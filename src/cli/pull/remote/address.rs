@@ -55,8 +55,12 @@ pub(super) fn open_host(root: &str) -> Option<String> {
     let uri: Uri = root.parse().ok()?;
     let host = uri.host()?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let is_here = bare.eq_ignore_ascii_case("localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let name = bare.to_ascii_lowercase();
+    let is_here = name == "localhost"
+        || name.ends_with(".localhost")
+        || bare
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.to_canonical().is_loopback());
     (uri.scheme_str() == Some("http") && !is_here).then(|| host.to_owned())
 }
 
@@ -155,6 +159,8 @@ mod tests {
         for url in [
             "https://conf.example",
             "http://localhost:8080",
+            "http://conf.Localhost",
+            "http://[::ffff:127.0.0.1]",
             "http://127.0.0.1:8080",
             "http://[::1]:8080",
         ] {

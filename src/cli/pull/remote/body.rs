@@ -11,9 +11,9 @@ const SLOW_MAX: Duration = Duration::from_secs(30);
 /// A body; reading one that is too slow fails.
 pub(in crate::cli::pull) struct Incoming<R> {
     body: R,
-    /// When the time began in which the rate is taken.
-    began: Instant,
-    /// What came since then.
+    /// How long it was waited for since the rate is taken: what its reader does with it meanwhile is no part of that.
+    waited: Duration,
+    /// What came in that time.
     bytes: u64,
 }
 
@@ -22,7 +22,7 @@ impl<R> Incoming<R> {
     pub(super) fn new(body: R, began: Instant) -> Self {
         Self {
             body,
-            began,
+            waited: began.elapsed(),
             bytes: 0,
         }
     }
@@ -30,20 +30,21 @@ impl<R> Incoming<R> {
 
 impl<R: Read> Read for Incoming<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let began = Instant::now();
         let count = self.body.read(buffer)?;
         self.bytes = self.bytes.saturating_add(count as u64);
-        let took = self.began.elapsed();
+        self.waited += began.elapsed();
         // The end of a body is no slow part of it.
-        if count == 0 || took <= SLOW_MAX {
+        if count == 0 || self.waited <= SLOW_MAX {
             return Ok(count);
         }
-        if self.bytes / took.as_secs() < RATE_LEAST {
+        if self.bytes / self.waited.as_secs() < RATE_LEAST {
             return Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 format!("it sends less than {RATE_LEAST} bytes a second"),
             ));
         }
-        (self.began, self.bytes) = (Instant::now(), 0);
+        (self.waited, self.bytes) = (Duration::ZERO, 0);
         Ok(count)
     }
 }
@@ -90,7 +91,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(body.read(&mut buffer).unwrap(), buffer.len());
             // As half a minute later.
-            body.began = ago(31);
+            body.waited = Duration::from_secs(31);
         }
         let slow = body.read(&mut buffer[..1]).unwrap_err();
         assert_eq!(slow.kind(), io::ErrorKind::TimedOut);

@@ -34,10 +34,13 @@ export function RenameBranch({ session, project, branch, projects, branches, onC
   const rename = (from: string, next: string) =>
     leave(repo, from, branches.again, async () => {
       const renamed = await calls.renameBranch(repo, from, next);
-      const others = branches.value?.filter((one) => one.name !== from && one.name !== next) ?? [];
-      const list = [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
       const place = { account, repo };
-      await follow({ ...place, branch: from }, { ...place, branch: next }, () => branches.change(() => list));
+      await follow({ ...place, branch: from }, { ...place, branch: next }, () =>
+        branches.change((list) => {
+          const others = list.filter((one) => one.name !== from && one.name !== next);
+          return [...others, renamed].sort((a, b) => (a.name < b.name ? -1 : 1));
+        }),
+      );
       // Which one is the default may be another now.
       branches.again();
       projects.again();

@@ -15,9 +15,12 @@ export function RenameProject({ session, project, projects, onClose }: SheetProp
   const rename = async (from: string, to: { name: string; type: string }): Promise<string> => {
     const renamed = await calls.renameProject(from, to.name, to.type);
     const { repo_id: next } = renamed;
-    const others = projects.value?.filter((one) => one.repo_id !== from && one.repo_id !== next) ?? [];
-    const list = [...others, renamed].sort((a, b) => (a.repo_id < b.repo_id ? -1 : 1));
-    await follow({ account, repo: from }, { account, repo: next }, () => projects.change(() => list));
+    await follow({ account, repo: from }, { account, repo: next }, () =>
+      projects.change((list) => {
+        const others = list.filter((one) => one.repo_id !== from && one.repo_id !== next);
+        return [...others, renamed].sort((a, b) => (a.repo_id < b.repo_id ? -1 : 1));
+      }),
+    );
     return next;
   };
   const send = async (fields: FormData) => {

@@ -94,8 +94,8 @@ impl<'a> Source<'a> {
         };
         if manifest.damaged > 0 {
             let remark = format!(
-                "{} things were damaged in the store when it was backed up; the backup has of them what an earlier \
-                 one had",
+                "{} things were damaged in the store when it was backed up, and are not in the backup, but for what \
+                 an earlier backup had put into the same folder",
                 manifest.damaged
             );
             reading.remark(&remark)?;

@@ -133,10 +133,12 @@ fn a_bucket_that_is_not_that_of_what_is_copied_is_told_at_once() {
         .database
         .ask("SELECT store_id FROM siteconf.format")
         .remove(0);
+    let bucket = other.bucket.access().url.to_string();
+    let prefix = bucket.split(['/', '?']).nth(3).unwrap();
     refused(&format!(
         "the large files of the store do not lie there; see that blobs is as before. Where they are lost, or were \
-         brought back without it, put the file siteconf-store there, which holds {id}: what is missing is damaged \
-         then, and the rest is served"
+         brought back without it, put a file {prefix}/siteconf-store there with just this in it: {id}. What is missing \
+         is damaged then, and the rest is served"
     ));
     other.bucket.plant("siteconf-store");
     refused("the large files of another store lie there; see that blobs is as before");

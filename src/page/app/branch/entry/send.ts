@@ -85,7 +85,7 @@ export async function remove(
     const change = batch(place, { action: "delete", file_path: path }, commit);
     return explainedBy<Deleted>(change, goneRefusals, say("folderLate"));
   }
-  const change = deleteFile({ ...place, path }, etag ?? "*").catch((error) => {
+  const change = making(deleteFile({ ...place, path }, etag ?? "*")).catch((error) => {
     // No tag is told of what is not there.
     const isGone = hasStatus(error, 412) && error.etag === null;
     if (isGone && again) return null;
