@@ -10,7 +10,7 @@ import { rollback as ru } from "../../shared/text/parts/rollback.ru.ts";
 import { t, when, wordsFrom, wordsOf } from "../../shared/text.ts";
 import { hasStatus } from "../api.ts";
 import * as calls from "../calls.ts";
-import { making } from "../making.ts";
+import { making } from "../parts/making.ts";
 import { undo } from "../parts/undo.ts";
 import { Changes } from "./difference/changes.tsx";
 import { Sides } from "./difference.tsx";

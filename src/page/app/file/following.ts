@@ -3,7 +3,7 @@ import type { DraftKey } from "../../shared/drafts.ts";
 import { notify } from "../../shared/notice.tsx";
 import { isAway } from "../../shared/text.ts";
 import { hasStatus, onReach, takeMade } from "../api.ts";
-import { allMade } from "../making.ts";
+import { allMade } from "../parts/making.ts";
 import { type Owner, Reading } from "./reading.ts";
 import { type Found, lastAuthor, type Place } from "./remote.ts";
 import { say } from "./words.ts";

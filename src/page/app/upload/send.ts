@@ -1,6 +1,6 @@
 // What an upload asks of the service.
 import { branchPath, type Carry, filePath, hasStatus, query, read, type Schemas, statePath } from "../api.ts";
-import { making } from "../making.ts";
+import { making } from "../parts/making.ts";
 import { note, type Present, type Step } from "./plan.ts";
 import { tar } from "./tar.ts";
 

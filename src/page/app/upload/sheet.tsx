@@ -5,7 +5,7 @@ import { Alert, Path, Waiting } from "../../shared/parts.tsx";
 import { size, t, wordsOf } from "../../shared/text.ts";
 import { Failure, hasStatus, type Schemas } from "../api.ts";
 import * as calls from "../calls.ts";
-import { making } from "../making.ts";
+import { making } from "../parts/making.ts";
 import { undo } from "../parts/undo.ts";
 import { carrying, Flow, unreadOf } from "./carry.ts";
 import { cut, type Save, type Step, steps } from "./plan.ts";

@@ -11,7 +11,7 @@ import {
   statePath,
 } from "../../api.ts";
 import { deleteFile } from "../../file/remote.ts";
-import { making } from "../../making.ts";
+import { making } from "../../parts/making.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
 import type { Entry, Where } from "./acts.tsx";
 import { isThere } from "./path-check.ts";
