@@ -78,6 +78,21 @@ impl OpenStore {
         }
     }
 
+    /// A project that was opened before something was read, which may take hours, as it is after that.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] where its name leads to it no more: what was read is for the project of that name.
+    pub(super) fn project_anew(&self, before: &Project) -> Result<Project> {
+        let repo_id = before.repo_id();
+        let now = repo::optional(self.projects.project(repo_id))?;
+        let same = now.filter(|now| now.number() == before.number());
+        same.ok_or_else(|| {
+            Error::Failed(format!(
+                "project {repo_id} was renamed or deleted meanwhile; nothing was saved"
+            ))
+        })
+    }
+
     /// A branch of a project.
     ///
     /// # Errors

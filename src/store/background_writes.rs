@@ -126,10 +126,15 @@ impl BackgroundWrites {
         meant.cloned().collect()
     }
 
-    /// Waits until what was put before under names with this prefix is committed or refused, a second at most:
-    /// a store that hangs holds up nobody for what is of little interest. Costs nothing when nothing of the kind
-    /// waits or is being committed.
+    /// As [`BackgroundWrites::flush_within`], a second at most: a store that hangs holds up nobody for what is of little
+    /// interest.
     pub fn flush(&self, prefix: &str) {
+        self.flush_within(prefix, FLUSH_MAX);
+    }
+
+    /// Waits until what was put before under names with this prefix is committed or refused, so long at most. Costs
+    /// nothing when nothing of the kind waits or is being committed.
+    pub fn flush_within(&self, prefix: &str, at_most: Duration) {
         let mut state = self.shared.state();
         let waits = named(&state.waiting, prefix).next().is_some();
         let is_under_way = named(&state.under_way, prefix).next().is_some();
@@ -141,7 +146,7 @@ impl BackgroundWrites {
         self.shared.changed.notify_all();
         let until = |state: &mut State| state.done < wanted;
         let changed = &self.shared.changed;
-        may_block(|| drop(changed.wait_timeout_while(state, FLUSH_MAX, until)));
+        may_block(|| drop(changed.wait_timeout_while(state, at_most, until)));
     }
 }
 
@@ -273,9 +278,9 @@ mod tests {
         store.value::<u64>(key).unwrap().map(|found| *found.value)
     }
 
-    /// Waits for as long as a busy machine needs: a single flush gives up after a second.
+    /// Waits for as long as a busy machine needs.
     fn flushed(writes: &BackgroundWrites, prefix: &str) {
-        (0..30).for_each(|_| writes.flush(prefix));
+        writes.flush_within(prefix, Duration::from_secs(30));
     }
 
     #[test]

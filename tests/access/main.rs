@@ -125,10 +125,10 @@ impl World {
     }
 }
 
-/// Waits until what was put before under names with this prefix is written. A single flush gives up after a second,
-/// which is less than a busy machine may need.
+/// Waits until what was put before under names with this prefix is written, for as long as a busy machine needs.
 fn flushed(projects: &Projects, prefix: &str) {
-    (0..30).for_each(|_| projects.background().flush(prefix));
+    let background = projects.background();
+    background.flush_within(prefix, Duration::from_secs(30));
 }
 
 fn id(text: &str) -> RepoId {

@@ -86,11 +86,10 @@ impl Process {
         to.save(&branch(name), &path(at), file, Condition::None)
     }
 
-    /// Waits until the commit ids of what was saved are in the index, for as long as a busy machine needs: a single
-    /// flush gives up after a second.
+    /// Waits until the commit ids of what was saved are in the index, for as long as a busy machine needs.
     pub(crate) fn flush_commit_ids(&self) {
-        // Each costs nothing once nothing waits.
-        (0..30).for_each(|_| self.projects.background().flush("commit/"));
+        let background = self.projects.background();
+        background.flush_within("commit/", Duration::from_secs(30));
     }
 
     /// Collects in a hurry.

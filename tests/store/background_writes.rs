@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use siteconf::base::limits::BACKGROUND_WRITES_MAX;
 use siteconf::store::background_writes::BackgroundWrites;
@@ -99,8 +100,7 @@ fn what_is_on_its_way_is_told_until_it_is_committed() {
     assert_eq!(told("first"), ["first=2", "first=1"]);
     assert_eq!([told("beside"), told("ids/c")], [[""; 0]; 2]);
     drop(held);
-    // One gives up after a second.
-    (0..30).for_each(|_| writes.flush(""));
+    writes.flush_within("", Duration::from_secs(30));
     assert_eq!(told(""), [""; 0]);
     let found = ["first", "ids/ab", "ids/b"].map(|key| value(&*store, key));
     assert_eq!(found.map(Option::unwrap), ["2", "1", "3"]);

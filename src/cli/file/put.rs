@@ -11,7 +11,6 @@ use super::expected;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, GitId, Md5};
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::cli::import::opened_anew;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::shell_word;
@@ -68,7 +67,7 @@ pub(in crate::cli) fn save(
     };
     let (size, md5, git, blob) = (file.size(), file.md5(), file.git_id(), file.blob());
     // By now the name that was asked for may be another project's, or nobody's.
-    let project = opened_anew(&writer, opened)?;
+    let project = opened.project_anew(&writer)?;
     let writer = ProjectWriter::new(project, opened.actor.clone())
         .saying(message)
         .passing_over_rules(wish.no_validate);

@@ -353,7 +353,7 @@ impl Target {
     /// The project, made where it is absent; true if it was. One that another has made meanwhile is as one that was there.
     ///
     /// # Errors
-    /// Those of [`opened_anew`].
+    /// Those of [`OpenStore::project_anew`].
     fn project(
         self,
         repo_id: &RepoId,
@@ -362,7 +362,7 @@ impl Target {
         opened: &OpenStore,
     ) -> Result<(Project, bool)> {
         let owner = match self {
-            Self::Project(project) => return Ok((opened_anew(&project, opened)?, false)),
+            Self::Project(project) => return Ok((opened.project_anew(&project)?, false)),
             Self::Absent { owner } => owner,
         };
         let projects = &opened.projects;
@@ -374,21 +374,6 @@ impl Target {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// A project that was opened before something was read, which may take hours, as it is after that.
-///
-/// # Errors
-/// [`Error::Failed`] where its name leads to it no more: what was read is for the project of that name.
-pub(super) fn opened_anew(before: &Project, opened: &OpenStore) -> Result<Project> {
-    let repo_id = before.repo_id();
-    let now = repo::optional(opened.projects.project(repo_id))?;
-    let same = now.filter(|now| now.number() == before.number());
-    same.ok_or_else(|| {
-        Error::Failed(format!(
-            "project {repo_id} was renamed or deleted meanwhile; nothing was saved"
-        ))
-    })
 }
 
 /// The project, if it is owned by this account.

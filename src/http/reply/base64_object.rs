@@ -39,17 +39,27 @@ impl Base64Object {
 
     /// What the next piece of the file becomes, and what makes the one after it.
     pub(in crate::http) fn made_of(self, piece: &[u8], is_last: bool) -> (Bytes, Self) {
-        let mut made = self.head;
-        let mut bytes = self.rest;
-        made.reserve_exact((bytes.len() + piece.len()).div_ceil(3) * 4 + END.len());
-        bytes.extend_from_slice(piece);
+        let Self {
+            head: mut made,
+            mut rest,
+        } = self;
+        made.reserve_exact((rest.len() + piece.len()).div_ceil(3) * 4 + END.len());
+        let lacking = (3 - rest.len()) % 3;
+        let (start, piece) = piece.split_at(lacking.min(piece.len()));
+        rest.extend_from_slice(start);
+        if rest.len() == 3 || is_last {
+            BASE64_STANDARD.encode_string(&rest, &mut made);
+            rest.clear();
+        }
         // No padding before the end.
-        let rest = if is_last {
-            Vec::new()
+        let whole = if is_last {
+            piece.len()
         } else {
-            bytes.split_off(bytes.len() / 3 * 3)
+            piece.len() / 3 * 3
         };
-        BASE64_STANDARD.encode_string(&bytes, &mut made);
+        let (whole, behind) = piece.split_at(whole);
+        BASE64_STANDARD.encode_string(whole, &mut made);
+        rest.extend_from_slice(behind);
         if is_last {
             made.push_str(END);
         }

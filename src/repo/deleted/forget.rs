@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,9 @@ use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::repo::{Error, Projects, Result, audit};
 use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, Values, retry};
+
+/// How long entries on their way are waited for: nobody waits for who forgets, but a stop.
+const ENTERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -198,7 +202,7 @@ impl Projects {
     fn sweep_project(&self, number: u64, mut sweep: Sweep<'_>) -> store::Result<bool> {
         let commits = key::commits(number);
         // Entries on their way would be left behind.
-        self.background().flush(&commits);
+        self.background().flush_within(&commits, ENTERED_WITHIN);
         sweep.folder(&commits, |_| true)?;
         sweep.folder(&key::branch_names(number), |_| true)?;
         for branches in [key::branches(number), key::deleted_branches(number)] {
@@ -224,7 +228,7 @@ impl Projects {
     ) -> Result<u64> {
         let mut sweep = Sweep::new(self.store().as_ref(), go_on);
         let commits = key::commits(project);
-        self.background().flush(&commits);
+        self.background().flush_within(&commits, ENTERED_WITHIN);
         sweep.folder(&commits, |commit| branches.contains(&commit.number()))?;
         for &branch in branches {
             sweep.folder(&key::snapshots(branch), |_| true)?;

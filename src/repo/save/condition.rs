@@ -33,7 +33,9 @@ impl Condition {
         match (self, tag) {
             (Self::None, _) | (Self::IfAbsent, None) => true,
             (Self::IfAbsent, Some(_)) | (Self::IfMatch(_), None) => false,
-            (Self::IfMatch(tags), Some(own)) => tags.iter().any(|tag| tag == own || tag == "*"),
+            (Self::IfMatch(tags), Some(own)) => {
+                self.holds_of_any() || tags.iter().any(|tag| tag == own)
+            }
         }
     }
 

@@ -3,22 +3,14 @@
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 
-use super::Fleet;
 use super::commands::{assert_refused, run};
+use super::{Fleet, hold_after};
 use crate::harness::server::{Database, ask, try_ask};
 use crate::harness::{Daemon, Place, Project, own_folder, soon};
 
 const STEP: &str = "SELECT schema FROM siteconf.format";
 const HAS_STEPS: &str = "SELECT count(*) FROM information_schema.columns
     WHERE table_schema = 'siteconf' AND table_name = 'format' AND column_name = 'schema'";
-/// Makes whoever alters a table stop behind it until `public.held` is empty.
-const HOLD: &str = "
-    CREATE TABLE public.held AS SELECT 1 AS one;
-    CREATE FUNCTION public.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
-        WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP;
-    END $$;
-    CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('ALTER TABLE')
-        EXECUTE FUNCTION public.hold();";
 const IS_HELD: &str = "SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND state = 'active' AND application_name = 'siteconf'
     AND query LIKE '%ALTER TABLE%'";
@@ -222,7 +214,7 @@ fn beside_a_migration_another_is_refused_and_one_that_is_killed_has_changed_noth
     let database = Database::of_first_step();
     let url = database.url.as_str();
     let had = contents(&database);
-    database.ask(HOLD);
+    database.ask(&hold_after("ALTER TABLE"));
     let mut first = begin(url);
     soon(|| !database.ask(IS_HELD).is_empty());
     let beside =

@@ -74,6 +74,18 @@ impl Fleet {
     }
 }
 
+/// Has whoever does this to a table stop behind it until `public.held` is empty.
+fn hold_after(statement: &str) -> String {
+    format!(
+        "CREATE TABLE public.held AS SELECT 1 AS one;
+         CREATE FUNCTION public.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+             WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP;
+         END $$;
+         CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('{statement}')
+             EXECUTE FUNCTION public.hold();"
+    )
+}
+
 #[test]
 fn what_is_saved_is_there_after_a_stop_and_after_a_crash() {
     let fleet = Fleet::new();

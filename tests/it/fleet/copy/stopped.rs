@@ -8,17 +8,10 @@ use rand::RngExt;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Contents, Side, World, assert_refused, report, run, text};
+use crate::fleet::hold_after;
 use crate::harness::soon;
 use crate::rounds::Rounds;
 
-/// Has whoever makes tables stop at the first until `public.held` is empty.
-const HOLD_TABLES: &str = "
-    CREATE TABLE public.held AS SELECT 1 AS one;
-    CREATE FUNCTION public.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
-        WHILE EXISTS (SELECT FROM public.held) LOOP PERFORM pg_sleep(0.01); END LOOP;
-    END $$;
-    CREATE EVENT TRIGGER hold ON ddl_command_end WHEN TAG IN ('CREATE TABLE')
-        EXECUTE FUNCTION public.hold();";
 const IS_HELD: &str = "SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'siteconf' AND wait_event = 'PgSleep'";
 
@@ -82,7 +75,7 @@ fn ctrl_c_ends_a_copy_and_the_same_command_goes_on() {
     world.daemon.stop();
     let (data, side) = (world.data(), Side::new());
     // Else it could be at its end by the time that it is interrupted.
-    side.database.ask(HOLD_TABLES);
+    side.database.ask(&hold_after("CREATE TABLE"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_siteconf"));
     command.args(
         side.command(text(&data), &side.database.url)
