@@ -212,6 +212,8 @@ impl Pieces for Archive {
                     plain.clear();
                     self.piece.append(encoder.get_mut());
                 }
+                // A chunk of a large file is not copied.
+                None if self.piece.is_empty() => mem::swap(&mut self.piece, &mut plain),
                 None => self.piece.append(&mut plain),
             }
         }

@@ -30,18 +30,17 @@ pub(super) fn respond(
         serde_json::to_string(object).expect("answers have text keys and finite numbers");
     head.pop();
     head.push_str(",\"content\":\"");
-    let tag = ETag::of_parts(&[head.as_bytes()]);
-    let object = Base64Object::new(head);
     match body {
         Body::Inline(bytes) => {
-            let (whole, _) = object.made_of(&bytes, true);
+            let (whole, _) = Base64Object::new(head).made_of(&bytes, true);
             json::respond_text(context, whole.into(), freshness, &[])
         }
         Body::Large(large) => {
+            let tag = ETag::of_parts(&[head.as_bytes()]);
             if tag.is_known_to(context.headers()) {
                 return Ok(Reply::empty(StatusCode::NOT_MODIFIED).validated(&tag, freshness));
             }
-            let chunks = FileChunks::in_object(large, size, context, object);
+            let chunks = FileChunks::in_object(large, size, context, Base64Object::new(head));
             let json = HeaderValue::from_static("application/json");
             let reply = Reply::large(StatusCode::OK, chunks).with(CONTENT_TYPE, json);
             Ok(reply.validated(&tag, freshness))

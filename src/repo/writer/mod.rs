@@ -297,7 +297,6 @@ impl ProjectWriter {
         change: Arc<Change>,
         proven: Proven,
     ) -> Result<(Applied, bool)> {
-        let opened = self.branch(branch)?;
         let saves = &self.projects.shared.saves;
         let mut job = Job {
             branch: branch.clone(),
@@ -310,9 +309,8 @@ impl ProjectWriter {
         };
         let project_key = key::project(self.number());
         let mut attempts = 1..COMMIT_ATTEMPTS_MAX;
-        let mut opened = Some(opened);
         let (number, done) = loop {
-            let head = opened.take().map_or_else(|| self.branch(branch), Ok)?;
+            let head = self.branch(branch)?;
             let number = head.number;
             prove::change(&head, &mut job)?;
             let run = |jobs: Vec<Job>| apply::run(&self.project, number, &jobs);

@@ -171,9 +171,9 @@ impl Bucket {
             Err(error) if is_not_there(&error) => {
                 if has_blobs {
                     let reason = format!(
-                        "the large files of the store do not lie there; see that blobs is as before. Where they are lost, \
-                         or were brought back without it, put a file {mark} there with just this in it: {store_id}. What is \
-                         missing is damaged then, and the rest is served"
+                        "the large files of the store do not lie there; see that blobs is as before. Where they are \
+                         lost, or were brought back without it, put a file {mark} there with just this in it: \
+                         {store_id}. What is missing is damaged then, and the rest is served"
                     );
                     return Err(unfit(reason));
                 }
