@@ -11,7 +11,7 @@ use crate::base::digest::byte_count;
 use crate::base::id::{Kind, ObjectId};
 use crate::base::limits::BUCKET_READS_MAX;
 use crate::store::error::damaged;
-use crate::store::{LargeBody, StoreError};
+use crate::store::{LargeBody, Result, StoreError};
 
 /// Before what was not there is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -47,17 +47,8 @@ impl LargeBody for BucketBody {
             return Ok(Bytes::new());
         }
         self.bucket.require_answers().map_err(io::Error::other)?;
-        let (bucket, place) = (Arc::clone(&self.bucket), self.place.clone());
-        let read = async move {
-            for _ in 1..BUCKET_READS_MAX {
-                if let Some(bytes) = bucket.bytes(&place, offset, length).await? {
-                    return Ok(Some(bytes));
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-            bucket.bytes(&place, offset, length).await
-        };
-        let found = self.bucket.wait(read).map_err(io::Error::other)?;
+        let found = bytes_at(&self.bucket, &self.place, offset, length);
+        let found = found.map_err(io::Error::other)?;
         found.ok_or_else(|| {
             let end = offset + length as u64;
             let reason = format!("its bucket has not all of its bytes from {offset} to {end}");
@@ -68,6 +59,34 @@ impl LargeBody for BucketBody {
     fn reads_max(&self) -> usize {
         BUCKET_READS_MAX
     }
+}
+
+/// Some bytes of what lies at a place, `None` where the bucket has said again and again that they are not all there.
+fn bytes_at(
+    bucket: &Arc<Bucket>,
+    place: &str,
+    offset: u64,
+    length: usize,
+) -> Result<Option<Bytes>> {
+    let (asked, place) = (Arc::clone(bucket), place.to_owned());
+    bucket.wait(async move {
+        for _ in 1..BUCKET_READS_MAX {
+            if let Some(bytes) = asked.bytes(&place, offset, length).await? {
+                return Ok(Some(bytes));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        asked.bytes(&place, offset, length).await
+    })
+}
+
+/// Looks whether the bucket has lost so many bytes at a place, or their end.
+///
+/// # Errors
+/// [`StoreError::BucketAway`] where it does not say.
+pub(in crate::store) fn is_lost(bucket: &Arc<Bucket>, place: &str, size: u64) -> Result<bool> {
+    let last = bytes_at(bucket, place, size.saturating_sub(1), 1)?;
+    Ok(last.is_none())
 }
 
 /// Reads an upload back from its start.

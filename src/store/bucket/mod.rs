@@ -1,5 +1,5 @@
 //! Large blobs in a bucket of S3. Each lies under a name of its own that is used once, so nobody ever writes
-//! over anything, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server, and the list of
+//! over anything but what was lost there, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server, and the list of
 //! unfinished uploads where it has one.
 
 mod body;
@@ -31,7 +31,7 @@ use super::remote::repeated::Repeated;
 use super::remote::{start_runtime, wait};
 use super::{LargeBodies, Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
-pub(super) use body::BucketBody;
+pub(super) use body::{BucketBody, is_lost};
 use client::{Client, is_silence, silence};
 use gate::{Gate, Pass};
 use keys::with_keys;

@@ -25,6 +25,8 @@ use crate::store::{LargeBodies, Result, Staging, StoreError};
 const PARTS_END_MAX: Duration = Duration::from_secs(30);
 /// How long is waited for memory for a part.
 const MEMORY_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Bytes of an upload that are read back at once.
+const READ_BACK_BYTES: usize = UPLOAD_PART_BYTES / 8;
 /// Most parts that a bucket takes of one body.
 const PARTS_MAX: usize = 10_000;
 
@@ -44,6 +46,8 @@ pub(in crate::store) struct BucketUpload {
     announced: Option<u64>,
     size: u64,
     stage: Stage,
+    /// True where a row names the place: nothing is removed there.
+    is_named: bool,
 }
 
 /// What is gathered for the next part, in memory that was given for it.
@@ -78,7 +82,34 @@ impl BucketUpload {
             announced: None,
             size: 0,
             stage: Stage::Open,
+            is_named: false,
         }
+    }
+
+    /// Puts so many bytes that lie at one place at another too, which a row names and where the bucket has lost them.
+    ///
+    /// # Errors
+    /// [`StoreError::BucketAway`], [`StoreError::BucketFull`], [`StoreError::Busy`]. What lies there is no worse then.
+    pub(in crate::store) fn put_back(
+        bucket: &Arc<Bucket>,
+        from: &str,
+        size: u64,
+        lost: &str,
+    ) -> Result<()> {
+        let mut again = Self::new(bucket, lost.to_owned());
+        again.is_named = true;
+        again.announce(size);
+        while again.size < size {
+            let (source, from, offset) = (Arc::clone(bucket), from.to_owned(), again.size);
+            let left = usize::try_from(size - offset).unwrap_or(usize::MAX);
+            let length = left.min(READ_BACK_BYTES);
+            let read = async move { source.bytes(&from, offset, length).await };
+            let piece = bucket.wait(read)?.ok_or(StoreError::BucketAway)?;
+            again.write(&piece)?;
+        }
+        again.complete()?;
+        again.stage = Stage::Published;
+        Ok(())
     }
 
     /// Waits for memory for the next part: until one of this body's is sent where it has all that one may
@@ -247,7 +278,7 @@ impl Staging for BucketUpload {
             left: self.size,
             offset: 0,
             chunk: Bytes::new(),
-            chunk_bytes_max: UPLOAD_PART_BYTES / 8,
+            chunk_bytes_max: READ_BACK_BYTES,
         }))
     }
 
@@ -276,6 +307,7 @@ impl Drop for BucketUpload {
         }
         let (bucket, place) = (Arc::clone(&self.bucket), self.place.clone());
         let id = self.id.take().filter(|_| self.stage == Stage::Open);
+        let is_named = self.is_named;
         if id.is_none() && self.size == 0 {
             return;
         }
@@ -288,6 +320,7 @@ impl Drop for BucketUpload {
                     let abort = || bucket.store.abort_multipart(&path, &id);
                     bucket.asked(None, abort).await
                 }
+                None if is_named => Ok(()),
                 None => bucket.removed(&place).await,
             };
             if let Err(error) = given_up {

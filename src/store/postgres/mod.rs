@@ -372,6 +372,7 @@ impl Store for PostgresStore {
         require_places(&batch)?;
         self.changes.require()?;
         batch.objects.iter().try_for_each(NewObject::publish)?;
+        self.put_back_lost(&batch)?;
         let (outcome, receiver) = sync_channel(1);
         self.wrote.store(true, Ordering::Relaxed);
         writer.send(Job {

@@ -3,6 +3,7 @@
 mod keeper;
 pub(super) mod sweep;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::keeper::Keeper;
@@ -10,13 +11,16 @@ use self::sweep::sweep;
 use super::link::Link;
 use super::{PostgresStore, READER_SETTINGS};
 use crate::base::clock::Clock;
-use crate::store::bucket::{Bucket, BucketUpload};
+use crate::store::bucket::{Bucket, BucketUpload, is_lost};
 use crate::store::bucket_access::BucketAccess;
-use crate::store::{Result, StoreError};
+use crate::store::{Batch, Result, StoreError};
 
 /// By the database's clock, the only one that all daemons have in common.
 const NEW_PLACE: &str =
     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD') || '/' || gen_random_uuid()";
+/// Where objects lie that are there.
+const PLACES: &str =
+    "SELECT id, place FROM siteconf.object WHERE id = ANY ($1) AND place IS NOT NULL";
 const HAS_PLACES: &str = "SELECT EXISTS (SELECT FROM siteconf.object WHERE place IS NOT NULL)";
 
 impl PostgresStore {
@@ -87,6 +91,34 @@ impl PostgresStore {
         let rows = self.read(NEW_PLACE, [])?;
         let place = rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?;
         Ok(BucketUpload::new(bucket, place))
+    }
+
+    /// Puts what a batch brings back where it lay, if it was there before and the bucket has lost it or its end: a row
+    /// keeps its place, which backups of the database name as well. Else it would be acknowledged, and gone.
+    ///
+    /// # Errors
+    /// As [`BucketUpload::put_back`].
+    pub(super) fn put_back_lost(&self, batch: &Batch) -> Result<()> {
+        let brought = batch.objects.iter();
+        let brought: HashMap<&[u8], _> = brought
+            .filter_map(|new| Some((&new.id.as_bytes()[..], (new.place()?, new))))
+            .collect();
+        let Some(bucket) = self.bucket.as_ref().filter(|_| !brought.is_empty()) else {
+            return Ok(());
+        };
+        let ids: Vec<_> = brought.keys().map(|id| id.to_vec()).collect();
+        for row in self.read(PLACES, [Box::new(ids)])? {
+            let (id, place): (&[u8], &str) = (row.try_get(0)?, row.try_get(1)?);
+            let Some((own, new)) = brought.get(id) else {
+                continue;
+            };
+            // A commit that is sent again finds its own.
+            if place != *own && is_lost(bucket, place, new.size)? {
+                tracing::warn!(id = %new.id, place, "the bucket has lost a file that comes again; it is put back");
+                BucketUpload::put_back(bucket, own, new.size, place)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn has_places(&self) -> Result<bool> {

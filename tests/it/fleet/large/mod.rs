@@ -3,6 +3,7 @@
 mod outages;
 mod refused;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -192,7 +193,7 @@ fn what_a_bucket_does_wrong_for_a_moment_nobody_sees() {
 fn what_a_bucket_has_damaged_or_lost_is_never_sent() {
     let two = Two::set();
     let bytes = noise(1, 700_000);
-    let damages: [fn(&std::path::Path); 3] = [
+    let damages: [fn(&Path); 3] = [
         |file| {
             let mut bytes = std::fs::read(file).unwrap();
             bytes[5] ^= 1;
@@ -245,6 +246,39 @@ fn what_a_bucket_has_damaged_or_lost_is_never_sent() {
         "{}",
         sent.len()
     );
+}
+
+/// Also through another daemon, and at another path. A row keeps its place, which backups of the database name.
+#[test]
+fn what_a_bucket_has_lost_is_there_again_when_it_is_saved_again() {
+    let two = Two::set();
+    let cut: fn(&Path) = |file| {
+        let file = std::fs::OpenOptions::new().write(true).open(file);
+        file.unwrap().set_len(5).unwrap();
+    };
+    let remove: fn(&Path) = |file| std::fs::remove_file(file).unwrap();
+    let there = two.project.user.at(two.other.address());
+    let there = two.project.seen_by(&there);
+    // In one request, and in parts.
+    let all = [
+        (700_000, cut),
+        (700_000, remove),
+        (9 << 20, cut),
+        (9 << 20, remove),
+    ];
+    for (seed, (size, lose)) in (1..).zip(all) {
+        let (path, bytes) = (format!("{seed}.bin"), noise(seed, size));
+        let before = two.fleet.bucket().files();
+        two.save(&path, &bytes);
+        let mut new = two.fleet.bucket().files();
+        new.retain(|file| !before.contains(file));
+        assert_eq!(new.len(), 1);
+        lose(&new[0]);
+        let again = if seed % 2 == 0 { "again.bin" } else { &path };
+        there.save("main", again, &bytes);
+        assert_eq!(std::fs::read(&new[0]).unwrap(), bytes);
+        two.raw(&path).assert_bytes(200, &bytes);
+    }
 }
 
 #[test]
