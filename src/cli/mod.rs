@@ -308,7 +308,7 @@ fn run_at(command: Command, settings: &Settings, streams: &mut Streams<'_>) -> R
             collect::collect(&wish, settings.keep_deleted_days, &opened, streams)
         }
         Command::Backup(wish) => backup::run(&wish, settings, streams),
-        Command::Restore(wish) => backup::restore(&wish, settings, streams).map(fine),
+        Command::Restore(wish) => backup::restore(&wish, settings, streams),
         Command::Upgrade(wish) => upgrade::run(&wish, settings, streams).map(fine),
         Command::Copy(wish) => copy::run(&wish, settings, streams).map(fine),
         Command::Migrate(role) => migrate::run(&role, settings, streams).map(fine),

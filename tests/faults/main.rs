@@ -45,4 +45,6 @@ mod told;
 #[cfg(test)]
 mod tracer;
 #[cfg(test)]
+mod unreadable;
+#[cfg(test)]
 mod upkeep;

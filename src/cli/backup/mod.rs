@@ -18,7 +18,7 @@ use super::{Error, Outcome, Result, Streams, engine};
 use crate::base::clock::SystemClock;
 use crate::store::sqlite::Folder;
 use crate::store::sqlite::backup;
-use crate::store::sqlite::backup::{Made, Source, Step, Target, Verified};
+use crate::store::sqlite::backup::{Extent, Made, Source, Step, Target, Verified};
 use args::{Backup, BackupCommand, Restore};
 
 /// What backs a store in a database up.
@@ -171,7 +171,7 @@ pub(super) fn restore(
     wish: &Restore,
     settings: &Settings,
     streams: &mut Streams<'_>,
-) -> Result<()> {
+) -> Result<Outcome> {
     let Streams {
         input,
         out,
@@ -187,7 +187,12 @@ pub(super) fn restore(
     let stop = Stop::watch(false)?;
     let source = open(&wish.source, *input, *input_is_terminal, &stop)?;
     let mut progress = Progress::on(*err, *err_is_terminal);
-    let restored = backup::restore(source, data, &mut |step| {
+    let extent = if wish.what_is_sound {
+        Extent::WhatIsSound
+    } else {
+        Extent::Whole
+    };
+    let restored = backup::restore(source, data, extent, &mut |step| {
         told(step, "read", &mut progress, &stop)
     });
     drop(progress);
@@ -204,7 +209,15 @@ pub(super) fn restore(
     if restored.format.is_older() {
         writeln!(err, "siteconf: {}", visible(&restored.format.advice(data)))?;
     }
-    Ok(())
+    if restored.left_out > 0 {
+        streams.note(format_args!(
+            "siteconf: the backup was damaged: {} of its files are not restored, or not whole; what the store lacks \
+             tells \"siteconf debug check --deep\"",
+            restored.left_out
+        ))?;
+        return Ok(Outcome::Findings);
+    }
+    Ok(Outcome::Fine)
 }
 
 /// Opens a backup to read it.

@@ -164,7 +164,7 @@ fn who_reads_a_backup_while_a_later_one_ends_is_told_to_begin_again() {
     });
     assert_eq!(said, reason);
     let said = read(&mut |source, back_up| {
-        let restored = restore(source, &scene.path("new"), &mut |_| {
+        let restored = restore(source, &scene.path("new"), Extent::Whole, &mut |_| {
             back_up();
             ControlFlow::Continue(())
         });

@@ -5,11 +5,12 @@ mod folders;
 mod full;
 mod layout;
 mod meanwhile;
+mod sound;
 mod targets;
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -20,11 +21,14 @@ use siteconf::base::id::{Kind, ObjectId};
 use siteconf::store::inspection::Inspectable as _;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::sqlite::backup::{
-    BackupError, KnownKey, Made, Restored, Source, Step, Target, Verified, create, restore, verify,
+    BackupError, Extent, KnownKey, Made, Restored, Source, Step, Target, Verified, create, restore,
+    verify,
 };
 use siteconf::store::{Expect, Store};
 
-use crate::fixture::{blob, contents, noise, object, of_objects, of_write, push, put_large, value};
+use crate::fixture::{
+    blob, contents, copy, noise, object, of_objects, of_write, push, put_large, value,
+};
 
 const AT: &str = "2026-11-21T22:30:00.000Z";
 
@@ -145,7 +149,9 @@ fn collect(step: Step<'_>, told: &mut Vec<String>) -> ControlFlow<()> {
 
 fn restore_from(source: &Path, root: &Path) -> Result<Restored, BackupError> {
     let source = Source::open(source).unwrap();
-    restore(source, root, &mut |_| ControlFlow::Continue(()))
+    restore(source, root, Extent::Whole, &mut |_| {
+        ControlFlow::Continue(())
+    })
 }
 
 /// Looks through a backup; what was told, too.

@@ -1,9 +1,11 @@
 //! What can go wrong with a backup, and what is told while one is made or read.
 
+use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use super::part::Part;
 use crate::store::StoreError;
 
 /// An error of a backup or a restore. Its text is for whoever runs it.
@@ -68,6 +70,53 @@ fn plain(error: &io::Error) -> String {
         }
         io::ErrorKind::BrokenPipe => "whoever reads it has gone".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+/// What is wrong with a file of a backup; its text is a sentence for whoever reads the backup.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) part: Part,
+    pub(super) what: What,
+}
+
+/// In which way it is not as the manifest says.
+#[derive(Debug)]
+pub(super) enum What {
+    /// It is not there.
+    Missing,
+    /// Its bytes are others, or not all of them are there.
+    Changed,
+    /// It is there, and the manifest does not name it.
+    Surplus,
+    /// With what the system said, and where it lies.
+    Unreadable(PathBuf, io::Error),
+    /// It was written so.
+    NoRows,
+}
+
+impl Fault {
+    /// Adds files of rows that are none to what was found, unless that is why.
+    pub(super) fn add_broken(faults: &mut Vec<Self>, broken: Vec<Part>) {
+        for part in broken {
+            if faults.iter().all(|fault| fault.part != part) {
+                let what = What::NoRows;
+                faults.push(Self { part, what });
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = &self.part;
+        match &self.what {
+            What::Missing => write!(f, "{part} is missing"),
+            What::Changed => write!(f, "{part} was changed since it was written"),
+            What::Surplus => write!(f, "{part} is there, and the manifest does not name it"),
+            What::NoRows => write!(f, "{part} holds no rows"),
+            What::Unreadable(_, source) => write!(f, "{part} cannot be read: {}", plain(source)),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ mod verify;
 pub use create::{Made, create};
 pub use error::{BackupError, Result, Step, Tell};
 pub use place::target::Target;
-pub use restore::{Restored, restore};
+pub use restore::{Extent, Restored, restore};
 pub use server_key::KnownKey;
 pub use source::Source;
 pub use verify::{Verified, verify};

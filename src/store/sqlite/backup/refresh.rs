@@ -194,7 +194,7 @@ impl Session<'_, '_, '_> {
         for part in overlapping {
             let kept = self.place.read(part);
             let kept = kept
-                .and_then(|bytes| decode::<R>(&bytes))
+                .and_then(|bytes| decode::<R>(&bytes).ok())
                 .unwrap_or_default();
             let kept = kept
                 .into_iter()

@@ -1,16 +1,17 @@
 //! Making a store of a backup.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::error::{BackupError, Result, Tell};
-use super::part::Part;
-use super::rows::{Encoded, ObjectEntry, RecordEntry, read_rows};
+use super::error::{BackupError, Fault, Result, Step, Tell, What};
+use super::part::{Part, Span};
+use super::rows::{ObjectEntry, RecordEntry, read_rows};
 use super::source::Source;
+use super::table::Tabled;
 use crate::base::clock::Timestamp;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::Version;
@@ -19,6 +20,15 @@ use crate::store::sqlite::data_folder::{
     Folder, Format, Restore, Restoring, private_options, sync_dir,
 };
 use crate::store::sqlite::{high_water, schema};
+
+/// What is made of a backup that is not as its manifest says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Nothing.
+    Whole,
+    /// What is sound: files and rows that are as they were written, as far as they say so themselves.
+    WhatIsSound,
+}
 
 /// A store that was made of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +41,8 @@ pub struct Restored {
     pub format: Format,
     /// Bytes that were read.
     pub bytes: u64,
+    /// How many files of the backup were left out, or of how many some rows; each was told.
+    pub left_out: usize,
 }
 
 /// Makes a store of a backup, in a folder that is empty or not there. It has the format of the store that
@@ -38,25 +50,44 @@ pub struct Restored {
 ///
 /// # Errors
 /// [`BackupError`]; then the folder is as it was. [`BackupError::Refused`] for a folder that is not
-/// empty, and a backup that is not as its manifest says.
+/// empty, and a backup that is not as its manifest says where it is to be [whole](Extent).
 ///
 /// # Durability
 /// When it returns, the store is whole, and on the disk. Killed before, it leaves a folder that is not
 /// taken for a store.
-pub fn restore(source: Source<'_>, root: &Path, tell: &mut Tell<'_>) -> Result<Restored> {
+pub fn restore(
+    source: Source<'_>,
+    root: &Path,
+    extent: Extent,
+    tell: &mut Tell<'_>,
+) -> Result<Restored> {
     source.refuse_related(root)?;
     let restoring = Restoring::begin(root)?;
     let folder = restoring.folder().clone();
-    let mut store = NewStore::make(&folder)?;
+    let mut store = NewStore::make(&folder, extent)?;
+    let mut faults = Vec::new();
     let manifest = source.read_all(
         tell,
         &mut |part, bytes, body| store.take(part, bytes, body),
-        &mut |fault| {
-            Err(BackupError::Refused(format!(
-                "the backup is not what was written: {fault}; nothing is restored of it"
-            )))
+        &mut |fault| match extent {
+            Extent::Whole => Err(refusal(fault)),
+            Extent::WhatIsSound => {
+                faults.push(fault);
+                Ok(())
+            }
         },
     )?;
+    Fault::add_broken(&mut faults, std::mem::take(&mut store.broken));
+    let left_out = faults.len();
+    for fault in faults {
+        if extent == Extent::Whole {
+            return Err(refusal(fault));
+        }
+        store.leave_out(&fault.part)?;
+        if tell(Step::Damage(&fault.to_string())).is_break() {
+            return Err(BackupError::Interrupted);
+        }
+    }
     store.finish()?;
     let mut restores = manifest.restores.clone();
     restores.push(Restore::of(manifest.version));
@@ -67,19 +98,34 @@ pub fn restore(source: Source<'_>, root: &Path, tell: &mut Tell<'_>) -> Result<R
         version: manifest.version,
         format: manifest.store,
         bytes: manifest.bytes(),
+        left_out,
     })
+}
+
+fn refusal(fault: Fault) -> BackupError {
+    let reason = match fault.what {
+        What::Unreadable(path, source) => return BackupError::file("reading", path)(source),
+        _ => format!(
+            "the backup is not what was written: {fault}; nothing is restored of it. Is there no other, \
+             \"siteconf restore --what-is-sound\" leaves out what was changed"
+        ),
+    };
+    BackupError::Refused(reason)
 }
 
 /// A store that is filled.
 struct NewStore<'a> {
     folder: &'a Folder,
+    extent: Extent,
     db: Connection,
     /// Folders in which there are new names.
     dirs: BTreeSet<PathBuf>,
+    /// Files of rows that are none, or not to their ends.
+    broken: Vec<Part>,
 }
 
 impl<'a> NewStore<'a> {
-    fn make(folder: &'a Folder) -> Result<Self> {
+    fn make(folder: &'a Folder, extent: Extent) -> Result<Self> {
         let path = folder.database();
         // SQLite would make one that others of the machine may read, as soon as the folder is opened for them.
         let made = private_options().create_new(true).open(&path);
@@ -94,25 +140,72 @@ impl<'a> NewStore<'a> {
         schema::make_tables(&db)?;
         Ok(Self {
             folder,
+            extent,
             db,
             dirs: BTreeSet::new(),
+            broken: Vec::new(),
         })
     }
 
     fn take(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<()> {
+        if let Some(path) = self.file_of(part) {
+            return self.file(&path, bytes, body);
+        }
         match part {
-            Part::Format => Ok(()),
-            Part::Blob(id) => self.file(&blob_path(self.folder, *id), bytes, body),
-            Part::Secret { name, .. } => self.file(&self.folder.secrets().join(name), bytes, body),
-            Part::Objects(_) => {
-                let rows = rows_of(part, bytes, body)?;
+            Part::Objects(span) => {
+                let rows = self.rows_of(part, *span, bytes, body);
                 self.objects(&rows)
             }
-            Part::Records(_) => {
-                let rows = rows_of(part, bytes, body)?;
+            Part::Records(span) => {
+                let rows = self.rows_of(part, *span, bytes, body);
                 self.records(&rows)
             }
+            Part::Format | Part::Blob(_) | Part::Secret { .. } => Ok(()),
         }
+    }
+
+    /// The file that a part becomes.
+    fn file_of(&self, part: &Part) -> Option<PathBuf> {
+        match part {
+            Part::Blob(id) => Some(blob_path(self.folder, *id)),
+            Part::Secret { name, .. } => Some(self.folder.secrets().join(name)),
+            Part::Format | Part::Objects(_) | Part::Records(_) => None,
+        }
+    }
+
+    /// Removes the file that a part has become. Of rows those that are not sound were not taken.
+    fn leave_out(&self, part: &Part) -> Result<()> {
+        let Some(path) = self.file_of(part) else {
+            return Ok(());
+        };
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                Err(BackupError::file("removing", path)(e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The rows of a part. Which number a row has, and that it belongs there, its own sum does not say.
+    fn rows_of<R: Tabled>(
+        &mut self,
+        part: &Part,
+        span: Span,
+        bytes: u64,
+        body: &mut dyn Read,
+    ) -> Vec<R> {
+        let mut rows: Vec<R> = read_rows(bytes, body).unwrap_or_else(|rows| {
+            self.broken.push(part.clone());
+            rows
+        });
+        if self.extent == Extent::WhatIsSound {
+            let mut numbers = BTreeSet::new();
+            rows.retain(|row| {
+                let is_in = (span.first..=span.last).contains(&row.number());
+                is_in && row.is_sound() && numbers.insert(row.number())
+            });
+        }
+        rows
     }
 
     fn file(&mut self, path: &Path, bytes: u64, body: &mut dyn Read) -> Result<()> {
@@ -202,9 +295,4 @@ impl<'a> NewStore<'a> {
         }
         Ok(())
     }
-}
-
-fn rows_of<R: Encoded>(part: &Part, bytes: u64, body: &mut dyn Read) -> Result<Vec<R>> {
-    let rows = read_rows(bytes, body).map_err(BackupError::file("reading", part.to_string()))?;
-    rows.ok_or_else(|| BackupError::Refused(format!("{part} holds no rows")))
 }

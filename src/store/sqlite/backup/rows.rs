@@ -1,6 +1,6 @@
 //! Rows of objects and records as a backup's files hold them (`objects-layout.md`, "Backup").
 
-use std::io::{self, Read};
+use std::io::Read;
 
 use crate::base::id::{Kind, ObjectId};
 
@@ -206,24 +206,35 @@ pub(super) fn encode<R: Encoded>(rows: &[R]) -> Vec<u8> {
     bytes
 }
 
-/// The rows of a file, `None` of one that is not such a file.
-pub(super) fn decode<R: Encoded>(bytes: &[u8]) -> Option<Vec<R>> {
-    let mut rest = Cut(bytes.strip_prefix(R::MAGIC)?);
+/// The rows of a file.
+///
+/// # Errors
+/// Those before the place from which on it is no such file.
+pub(super) fn decode<R: Encoded>(bytes: &[u8]) -> Result<Vec<R>, Vec<R>> {
     let mut rows = Vec::new();
+    let Some(bytes) = bytes.strip_prefix(R::MAGIC) else {
+        return Err(rows);
+    };
+    let mut rest = Cut(bytes);
     while !rest.0.is_empty() {
-        rows.push(R::decode(&mut rest)?);
+        let Some(row) = R::decode(&mut rest) else {
+            return Err(rows);
+        };
+        rows.push(row);
     }
-    Some(rows)
+    Ok(rows)
 }
 
-/// Reads a file of rows, `None` of one that is not such a file.
-pub(super) fn read_rows<R: Encoded>(bytes: u64, body: &mut dyn Read) -> io::Result<Option<Vec<R>>> {
+/// Reads a file of rows as far as that goes, and [decodes](decode) it.
+pub(super) fn read_rows<R: Encoded>(bytes: u64, body: &mut dyn Read) -> Result<Vec<R>, Vec<R>> {
     if bytes > ROWS_BYTES_MAX {
-        return Ok(None);
+        return Err(Vec::new());
     }
     let mut read = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    body.read_to_end(&mut read)?;
-    Ok(decode(&read))
+    match body.read_to_end(&mut read) {
+        Ok(_) => decode(&read),
+        Err(_) => Err(decode(&read).unwrap_or_else(|rows| rows)),
+    }
 }
 
 /// Computes the digest of a run of rows.
@@ -280,15 +291,23 @@ mod tests {
     #[test]
     fn rows_are_read_as_they_were_written_and_cut_ones_are_refused() {
         let bytes = encode(&objects());
-        assert_eq!(decode(&bytes), Some(objects()));
-        assert_eq!(decode::<RecordEntry>(&bytes), None);
+        assert_eq!(decode(&bytes), Ok(objects()));
+        assert_eq!(decode::<RecordEntry>(&bytes), Err(Vec::new()));
         let whole = [1, 2, 3].map(|count| encode(&objects()[..count - 1]).len());
         for end in 0..bytes.len() {
             let read = decode::<ObjectEntry>(&bytes[..end]);
-            assert_eq!(read.is_some(), whole.contains(&end), "{end}");
+            let before = &objects()[..whole.iter().filter(|whole| **whole < end).count()];
+            match read {
+                Ok(read) => assert!(whole.contains(&end) && read == objects()[..read.len()]),
+                Err(read) => assert!(
+                    !whole.contains(&end) && read == before[..read.len()],
+                    "{end}"
+                ),
+            }
         }
         let bytes = encode(&records());
-        assert_eq!(decode(&bytes), Some(records()));
-        assert_eq!(decode::<RecordEntry>(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(decode(&bytes), Ok(records()));
+        let cut = decode(&bytes[..bytes.len() - 1]);
+        assert_eq!(cut, Err(records()[..1].to_vec()));
     }
 }

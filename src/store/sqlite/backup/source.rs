@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::error::{BackupError, Result, Step, Tell};
+use super::error::{BackupError, Fault, Result, Step, Tell, What};
 use super::manifest::{FileSum, MANIFEST_BYTES_MAX, Manifest, require_format};
 use super::part::{MANIFEST, Part};
 use super::place::folder::{Content, manifest_of};
@@ -69,8 +69,8 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Calls `take` with each file of the backup, and `wrong` with a sentence for each that is not as
-    /// the manifest says. Of a stream the manifest comes last: what was taken counts when this returns.
+    /// Calls `take` with each file of the backup, and `wrong` for each that is not as the manifest says, after it was
+    /// taken. Of a stream the manifest comes last: what was taken counts when this returns.
     ///
     /// # Errors
     /// Those of `take` and `wrong`; [`BackupError::Refused`] for what is no whole backup, or one of
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
         self,
         tell: &mut Tell<'_>,
         take: &mut dyn FnMut(&Part, u64, &mut dyn Read) -> Result<()>,
-        wrong: &mut dyn FnMut(String) -> Result<()>,
+        wrong: &mut dyn FnMut(Fault) -> Result<()>,
     ) -> Result<Manifest> {
         let mut reading = Reading {
             tell,
@@ -107,7 +107,7 @@ impl<'a> Source<'a> {
 struct Reading<'a, 't> {
     tell: &'a mut Tell<'t>,
     take: &'a mut dyn FnMut(&Part, u64, &mut dyn Read) -> Result<()>,
-    wrong: &'a mut dyn FnMut(String) -> Result<()>,
+    wrong: &'a mut dyn FnMut(Fault) -> Result<()>,
     files: u64,
     bytes: u64,
 }
@@ -127,39 +127,43 @@ impl Reading<'_, '_> {
             self.remark("a later backup was not finished; what it left is passed over")?;
         } else if surplus.peek().is_some() {
             for part in surplus {
-                let fault = format!("{part} is there, and the manifest does not name it");
-                self.wrong_in(root, &manifest, fault)?;
+                self.wrong_in(root, &manifest, part, What::Surplus)?;
             }
         }
         for (part, listed) in &manifest.files {
             let path = root.join(part.to_string());
-            let failed = |e| BackupError::file("reading", &path)(e);
-            let mut file = match File::open(&path) {
-                Ok(file) if content.parts.contains(part) => file,
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+            let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+            let found = match opened {
+                Ok((bytes, mut file)) if content.parts.contains(part) => {
+                    self.one(part, bytes, &mut file)?
+                }
+                Err(e) if e.kind() != ErrorKind::NotFound => Found::Unreadable(e),
                 _ => {
-                    self.wrong_in(root, &manifest, missing(part))?;
+                    self.wrong_in(root, &manifest, part, What::Missing)?;
                     continue;
                 }
             };
-            let bytes = file.metadata().map_err(failed)?.len();
-            let found = if bytes == listed.bytes {
-                self.one(part, bytes, &mut file, &path)?
-            } else {
-                None
+            let what = match found {
+                Found::Whole(sum) if sum == *listed => continue,
+                Found::Whole(_) | Found::Cut => What::Changed,
+                Found::Unreadable(source) => What::Unreadable(path, source),
             };
-            if found != Some(*listed) {
-                (self.wrong)(changed(part))?;
-            }
+            (self.wrong)(fault(part, what))?;
         }
         Ok(manifest)
     }
 
     /// Tells of a fault, unless a backup is its cause that has replaced the manifest meanwhile.
-    fn wrong_in(&mut self, root: &Path, manifest: &Manifest, fault: String) -> Result<()> {
+    fn wrong_in(
+        &mut self,
+        root: &Path,
+        manifest: &Manifest,
+        part: &Part,
+        what: What,
+    ) -> Result<()> {
         let now = manifest_of(root)?;
         if now.is_some_and(|now| now.to_text() == manifest.to_text()) {
-            return (self.wrong)(fault);
+            return (self.wrong)(fault(part, what));
         }
         Err(BackupError::Refused(format!(
             "{}: a later backup into it has ended while it was read; begin again",
@@ -209,38 +213,31 @@ impl Reading<'_, '_> {
                         "\"{path}\" is in it, which is no file of a backup, or is there twice"
                     )));
                 };
-                let Some(found) = self.one(&part, bytes, &mut entry, name)? else {
-                    return Err(refuse("it ends in the middle of a file"));
+                match self.one(&part, bytes, &mut entry)? {
+                    Found::Whole(sum) => sums.insert(part, sum),
+                    Found::Cut => return Err(refuse("it ends in the middle of a file")),
+                    Found::Unreadable(e) => return Err(failed(e)),
                 };
-                sums.insert(part, found);
             }
         }
         let manifest = manifest.ok_or_else(|| refuse("it ends before its manifest"))?;
         for part in sums.keys() {
             if !manifest.files.contains_key(part) {
-                (self.wrong)(format!(
-                    "{part} is there, and the manifest does not name it"
-                ))?;
+                (self.wrong)(fault(part, What::Surplus))?;
             }
         }
         for (part, listed) in &manifest.files {
             match sums.get(part) {
-                None => (self.wrong)(missing(part))?,
-                Some(found) if found != listed => (self.wrong)(changed(part))?,
+                None => (self.wrong)(fault(part, What::Missing))?,
+                Some(found) if found != listed => (self.wrong)(fault(part, What::Changed))?,
                 Some(_) => {}
             }
         }
         Ok(manifest)
     }
 
-    /// Has a file taken, and gives its sum; `None` if it ends too early.
-    fn one(
-        &mut self,
-        part: &Part,
-        bytes: u64,
-        body: &mut dyn Read,
-        path: &Path,
-    ) -> Result<Option<FileSum>> {
+    /// Has a file taken, and gives its sum.
+    fn one(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<Found> {
         let mut reader = Summing {
             body,
             left: bytes,
@@ -261,17 +258,19 @@ impl Reading<'_, '_> {
             return Err(BackupError::Interrupted);
         }
         if let Some(failure) = reader.failure.take() {
-            return Err(BackupError::file("reading", path)(failure));
+            return Ok(Found::Unreadable(failure));
         }
         if reader.cut {
-            return Ok(None);
+            return Ok(Found::Cut);
         }
         taken?;
-        rest.map_err(BackupError::file("reading", path))?;
+        if let Err(failure) = rest {
+            return Ok(Found::Unreadable(failure));
+        }
         let sum = reader.hasher.finalize();
         self.files += 1;
         self.bytes += bytes;
-        Ok(Some(FileSum { bytes, sum }))
+        Ok(Found::Whole(FileSum { bytes, sum }))
     }
 
     fn remark(&mut self, remark: &str) -> Result<()> {
@@ -282,12 +281,17 @@ impl Reading<'_, '_> {
     }
 }
 
-fn missing(part: &Part) -> String {
-    format!("{part} is missing")
+/// What was read of a file.
+enum Found {
+    Whole(FileSum),
+    /// It ends too early.
+    Cut,
+    Unreadable(io::Error),
 }
 
-fn changed(part: &Part) -> String {
-    format!("{part} was changed since it was written")
+fn fault(part: &Part, what: What) -> Fault {
+    let part = part.clone();
+    Fault { part, what }
 }
 
 /// Reads a file of a backup, and computes its sum.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use super::error::Result;
 use super::part::{Part, Span};
 use super::rows::{Encoded, ObjectEntry, RecordEntry, large_mark};
-use crate::base::digest::{object_id, sha256};
+use crate::base::digest::{object_id, record_checksum, sha256};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::Version;
 use crate::store::error::damaged;
@@ -54,6 +54,9 @@ pub(super) trait Tabled: Encoded {
 
     /// The large blob whose row it is.
     fn large(&self) -> Option<LargeBlob>;
+
+    /// True if it says itself that it is as it was written, as far as it can.
+    fn is_sound(&self) -> bool;
 
     /// Bytes in memory, roughly.
     fn weight(&self) -> usize;
@@ -128,6 +131,10 @@ impl Tabled for ObjectEntry {
             size: self.size,
             sha256: self.sha256,
         })
+    }
+
+    fn is_sound(&self) -> bool {
+        fault_of(self).is_none()
     }
 
     fn weight(&self) -> usize {
@@ -282,6 +289,14 @@ impl Tabled for RecordEntry {
 
     fn large(&self) -> Option<LargeBlob> {
         None
+    }
+
+    fn is_sound(&self) -> bool {
+        let version = self.version.cast_unsigned();
+        let is_own = |(value, checksum): &(Vec<u8>, _)| {
+            record_checksum(&self.key, version, value) == *checksum
+        };
+        self.value.as_ref().is_none_or(is_own)
     }
 
     fn weight(&self) -> usize {

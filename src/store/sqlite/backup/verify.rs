@@ -1,10 +1,9 @@
 //! Looking whether a backup is as it was made.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::Read;
 
-use super::error::{BackupError, Result, Step, Tell};
+use super::error::{BackupError, Fault, Result, Step, Tell};
 use super::part::Part;
 use super::rows::{Encoded, ObjectEntry, RecordEntry, read_rows};
 use super::source::Source;
@@ -33,29 +32,30 @@ pub struct Verified {
 /// # Errors
 /// [`BackupError`] for what is no whole backup. What is changed, missing or surplus in it is told.
 pub fn verify(source: Source<'_>, tell: &mut Tell<'_>) -> Result<Verified> {
-    let faults = RefCell::new(Vec::new());
+    let (mut faults, mut broken) = (Vec::new(), Vec::new());
     let mut named = BTreeSet::new();
     let mut take = |part: &Part, bytes: u64, body: &mut dyn Read| {
         match part {
             Part::Objects(_) => {
-                let rows = rows_of::<ObjectEntry>(part, bytes, body, &faults)?;
+                let rows: Vec<ObjectEntry> = rows_of(part, bytes, body, &mut broken);
                 named.extend(
                     rows.iter()
                         .filter_map(ObjectEntry::large)
                         .map(|blob| blob.id),
                 );
             }
-            Part::Records(_) => drop(rows_of::<RecordEntry>(part, bytes, body, &faults)?),
+            Part::Records(_) => drop(rows_of::<RecordEntry>(part, bytes, body, &mut broken)),
             Part::Format | Part::Blob(_) | Part::Secret { .. } => {}
         }
         Ok(())
     };
     let mut wrong = |fault| {
-        faults.borrow_mut().push(fault);
+        faults.push(fault);
         Ok(())
     };
     let manifest = source.read_all(tell, &mut take, &mut wrong)?;
-    let mut faults = faults.into_inner();
+    Fault::add_broken(&mut faults, broken);
+    let mut faults: Vec<_> = faults.iter().map(Fault::to_string).collect();
     if manifest.damaged == 0 {
         let is_lost = |id: &&ObjectId| !manifest.files.contains_key(&Part::Blob(**id));
         let lost = named.iter().filter(is_lost);
@@ -79,11 +79,10 @@ fn rows_of<R: Encoded>(
     part: &Part,
     bytes: u64,
     body: &mut dyn Read,
-    faults: &RefCell<Vec<String>>,
-) -> Result<Vec<R>> {
-    let rows = read_rows(bytes, body).map_err(BackupError::file("reading", part.to_string()))?;
-    Ok(rows.unwrap_or_else(|| {
-        faults.borrow_mut().push(format!("{part} holds no rows"));
-        Vec::new()
-    }))
+    broken: &mut Vec<Part>,
+) -> Vec<R> {
+    read_rows(bytes, body).unwrap_or_else(|rows| {
+        broken.push(part.clone());
+        rows
+    })
 }

@@ -259,12 +259,13 @@ impl Place for FolderPlace {
         }
         self.added.insert(part.clone());
         let failed = |e| BackupError::file("writing", &path)(e);
-        let mut options = private_options();
-        let mut file = options
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .map_err(failed)?;
+        // What is there was cut off, or is somebody's who could read it then.
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
+        let made = private_options().create_new(true).open(&path);
+        let mut file = made.map_err(failed)?;
         let mut buffer = vec![0; BLOCK_BYTES.min(usize::try_from(bytes).unwrap_or(BLOCK_BYTES))];
         let (mut left, mut dirty) = (bytes, 0);
         while left > 0 {

@@ -1,10 +1,11 @@
 //! A backup as one tar stream, into a file or elsewhere.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use tar::{Builder, EntryType, Header};
 
 use super::Place;
@@ -109,25 +110,30 @@ impl FilePlace {
         let mut staged = path.as_os_str().to_owned();
         staged.push(".new");
         let staged = PathBuf::from(staged);
-        let file = private_options()
-            .create(true)
-            .truncate(false)
-            .open(&staged)
+        let lock = |options: &mut OpenOptions| {
+            let opened = options.truncate(false).open(&staged);
+            let file = opened.map_err(BackupError::file("writing", &staged))?;
+            let is_ours = match file.try_lock() {
+                // One that ended meanwhile has given this file its name.
+                Ok(()) => is_named(&file, &staged),
+                Err(TryLockError::WouldBlock) => false,
+                Err(TryLockError::Error(e)) => {
+                    return Err(BackupError::file("locking", &staged)(e));
+                }
+            };
+            is_ours
+                .then_some(file)
+                .ok_or_else(|| refuse("another backup into it is running"))
+        };
+        let mut file = lock(private_options().create(true))?;
+        let found = file
+            .metadata()
             .map_err(BackupError::file("writing", &staged))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(refuse("another backup into it is running"));
-            }
-            Err(TryLockError::Error(e)) => return Err(BackupError::file("locking", staged)(e)),
+        // What a killed one left, or what somebody made who could read it then.
+        if found.len() > 0 || !is_private(&found) {
+            fs::remove_file(&staged).map_err(BackupError::file("removing", &staged))?;
+            file = lock(private_options().create_new(true))?;
         }
-        // One that ended meanwhile has given this file its name.
-        if !is_named(&file, &staged) {
-            return Err(refuse("another backup into it is running"));
-        }
-        // What a killed one left.
-        file.set_len(0)
-            .map_err(BackupError::file("writing", &staged))?;
         let dir = match path.parent() {
             Some(dir) if dir != Path::new("") => dir,
             _ => Path::new("."),
@@ -250,6 +256,12 @@ fn is_named(file: &File, path: &Path) -> bool {
     let of = |found: fs::Metadata| (found.dev(), found.ino());
     let own = file.metadata().map(of).ok();
     own.is_some() && own == fs::symlink_metadata(path).map(of).ok()
+}
+
+/// True for a file that nobody else can read, by this name or another.
+fn is_private(file: &fs::Metadata) -> bool {
+    let of_others = file.mode() & 0o077;
+    file.uid() == geteuid().as_raw() && file.nlink() == 1 && of_others == 0
 }
 
 /// True for a file that begins as a backup does, of any version.
