@@ -194,6 +194,8 @@ actions! {
     Upgrade = "upgrade",
     /// The store took note of its server key, the first or another.
     ServerKeySet = "server-key-set",
+    /// The time that the store knew of was put back to a machine's clock: what had expired by it may count again.
+    ClockTrusted = "clock-trusted",
 }
 
 impl From<Operation> for Action {

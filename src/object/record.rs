@@ -272,10 +272,22 @@ impl fmt::Display for Operation {
 }
 
 /// The highest time that the service knows to have been.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
     /// That time.
     pub mark: Timestamp,
+    /// What the clock has skipped, the earliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedTime>,
+}
+
+/// A time that nobody saw pass: the machine's clock jumped over it, or the service stood still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedTime {
+    /// Where it begins.
+    pub from: Timestamp,
+    /// Where it ends.
+    pub to: Timestamp,
 }
 
 /// The digest of a manifest, kept for ever.

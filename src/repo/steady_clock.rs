@@ -2,11 +2,13 @@
 //! (`objects-layout.md`, "Time").
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use crate::base::actor::Actor;
 use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp, told_of_skew};
+use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
-use crate::object::record::ClockRecord;
+use crate::object::record::{ClockRecord, SkippedTime};
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect, Result, Store};
 
@@ -15,6 +17,8 @@ use crate::store::{Batch, Expect, Result, Store};
 pub const TICK_S: u64 = 60;
 /// In milliseconds.
 const DOUBT_MS: i64 = CLOCK_DOUBT_S.cast_signed() * 1000;
+/// So many skips are kept in mind. Of more than a day each, they reach back for months.
+const SKIPPED_MAX: usize = 64;
 /// A clock that went back by less is not worth a line in the log.
 const TOLD_BACK_MS: i64 = 60_000;
 
@@ -22,7 +26,8 @@ const TOLD_BACK_MS: i64 = 60_000;
 /// seen and what has passed since, if that is later.
 ///
 /// A clock that jumps ahead by more than [`CLOCK_DOUBT_S`] is doubted: what it makes expire is refused
-/// as long as it shows so, but it does not move the mark until it has run so for as long.
+/// as long as it shows so, but it does not move the mark until it has run so for as long. What it has skipped then makes
+/// nothing old that is removed by its age: it may have been wrong all the same.
 #[derive(Debug)]
 pub struct SteadyClock {
     clock: Arc<dyn Clock>,
@@ -30,6 +35,8 @@ pub struct SteadyClock {
     background: Arc<BackgroundWrites>,
     /// The mark, as the time at which the uptime was zero. Read from the store when it is first needed.
     origin: OnceLock<AtomicI64>,
+    /// As [`ClockRecord::skipped`], read with the mark.
+    skipped: Mutex<Vec<SkippedTime>>,
     /// What the last tick found.
     standing: Mutex<Option<Standing>>,
 }
@@ -73,6 +80,7 @@ impl SteadyClock {
             store: Arc::clone(store),
             background: Arc::clone(background),
             origin: OnceLock::new(),
+            skipped: Mutex::default(),
             standing: Mutex::default(),
         }
     }
@@ -90,25 +98,48 @@ impl SteadyClock {
         look.at(look.mark.min(look.shown))
     }
 
+    /// So many seconds ago, for what is removed by its age: time that was skipped does not count. What is of an earlier
+    /// time is older, whatever clock was wrong since.
+    pub fn ago(&self, s: u64) -> Timestamp {
+        let now = self.believed();
+        let mut at = now.minus_s(s);
+        let skipped = self.skipped();
+        // A clock that was put right is before the end of what it had skipped.
+        for skip in skipped.iter().rev().filter(|skip| skip.to <= now) {
+            if at >= skip.to {
+                break;
+            }
+            let ms = skip.to.ms().saturating_sub(skip.from.ms()).max(0);
+            at = Timestamp::from_ms(at.ms().saturating_sub(ms));
+        }
+        at
+    }
+
     /// By how many seconds the mark is ahead of the machine's clock, 0 where it is not.
     pub fn ahead_s(&self) -> u64 {
         let look = self.look();
         look.mark.saturating_sub(look.shown).max(0).unsigned_abs() / 1000
     }
 
-    /// Puts the mark back to the machine's clock. What expired by the mark, and was not marked as expired, counts
-    /// again.
+    /// Puts the mark back to the machine's clock, which the audit log tells. What expired by the mark, and was not marked
+    /// as expired, counts again.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn trust_clock(&self) -> Result<()> {
+    pub fn trust_clock(&self, actor: &Actor) -> Result<()> {
         let now = self.clock.now();
         let mut batch = Batch::with_reserve();
-        let record = ClockRecord { mark: now };
+        let record = ClockRecord {
+            mark: now,
+            skipped: Vec::new(),
+        };
         batch.write(key::CLOCK.to_owned(), Expect::Anything, &record);
+        let told = AuditRecord::new(now, actor, Action::ClockTrusted);
+        batch.append_to(key::AUDIT, &told);
         self.store.commit(batch)?;
         let origin = now.ms().saturating_sub(self.clock.uptime_ms());
         self.origin().store(origin, Ordering::Relaxed);
+        self.skipped().clear();
         Ok(())
     }
 
@@ -164,7 +195,14 @@ impl SteadyClock {
         if let Standing::Ahead { since, .. } = standing
             && uptime.saturating_sub(since) >= DOUBT_MS
         {
-            tracing::info!("the clock has run on for a day since it jumped ahead, and is believed");
+            tracing::info!(
+                "the clock has run on for a day since it jumped ahead, and is believed; what it skipped makes nothing old \
+                 that is removed by its age"
+            );
+            self.skip(SkippedTime {
+                from: Timestamp::from_ms(mark.saturating_add(since)),
+                to: Timestamp::from_ms(shown.saturating_add(since)),
+            });
             self.origin().fetch_max(shown, Ordering::Relaxed);
             *last = Some(Standing::InStep);
         }
@@ -181,9 +219,24 @@ impl SteadyClock {
         batch.write(
             key::CLOCK.to_owned(),
             Expect::Anything,
-            &ClockRecord { mark },
+            &ClockRecord {
+                mark,
+                skipped: self.skipped().clone(),
+            },
         );
         self.background.put(key::CLOCK.to_owned(), batch);
+    }
+
+    /// Keeps in mind what was skipped, and forgets the earliest of too many.
+    fn skip(&self, time: SkippedTime) {
+        let mut skipped = self.skipped();
+        skipped.push(time);
+        let surplus = skipped.len().saturating_sub(SKIPPED_MAX);
+        skipped.drain(..surplus);
+    }
+
+    fn skipped(&self) -> MutexGuard<'_, Vec<SkippedTime>> {
+        self.skipped.lock().expect("no panic while held")
     }
 
     fn origin(&self) -> &AtomicI64 {
@@ -193,7 +246,13 @@ impl SteadyClock {
                 tracing::error!(%error, "the highest time seen cannot be read; it begins anew");
                 None
             });
-            let mark = mark.map_or_else(|| self.clock.now(), |kept| kept.value.mark);
+            let mark = match mark {
+                Some(kept) => {
+                    self.skipped().clone_from(&kept.value.skipped);
+                    kept.value.mark
+                }
+                None => self.clock.now(),
+            };
             AtomicI64::new(mark.ms().saturating_sub(self.clock.uptime_ms()))
         })
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use siteconf::access::{Error, NewToken, Refused, TokenState, Visit};
+use siteconf::base::actor::Actor;
 use siteconf::base::clock::{Clock, Timestamp};
 use siteconf::base::secret::{Secret, ServerKey};
 use siteconf::store::memory::MemoryStore;
@@ -290,12 +291,71 @@ fn nothing_is_old_by_a_mark_that_a_wrong_clock_left_and_the_right_one_can_be_tru
         731 * DAY_S
     );
 
-    steady.trust_clock().unwrap();
+    steady.trust_clock(&Actor::from("conf")).unwrap();
     world.clock.advance_s(DAY_S);
     for world in [&world, &world.restarted("2026-11-03")] {
         assert!(world.counts(&token));
         assert_eq!(world.projects.steady_clock().ahead_s(), 0);
     }
+}
+
+#[test]
+fn what_is_removed_by_its_age_is_as_old_as_the_service_has_seen_it_become() {
+    let world = world();
+    let ago = |world: &World, days: u64| world.projects.steady_clock().ago(days * DAY_S);
+    world.tick();
+    let begun = world.clock.now();
+    // Twice the clock skips time, each for so long that it is believed.
+    for year in ["2027", "2031"] {
+        let before = world.clock.now();
+        world.clock.set(at(&format!("{year}-01-01")));
+        world.tick();
+        assert_eq!(ago(&world, 0), before, "it is doubted");
+        world.clock.advance_s(DAY_S);
+        world.tick();
+        world.clock.advance_s(3 * DAY_S);
+        world.tick();
+    }
+    let restarted = world.restarted("2031-01-05");
+    for world in [&world, &restarted] {
+        assert_eq!(ago(world, 0), at("2031-01-05"));
+        assert_eq!(ago(world, 3), at("2031-01-02"));
+        assert_eq!(ago(world, 4), at("2031-01-01"));
+        assert_eq!(ago(world, 5), at("2027-01-04"));
+        assert_eq!(ago(world, 8), at("2027-01-01"));
+        assert_eq!(ago(world, 10), begun.minus_s(2 * DAY_S));
+    }
+    // Put right, by whoever sees it, it counts as it did before.
+    let right = world.restarted("2026-12-01");
+    assert_eq!(ago(&right, 3), at("2026-11-28"));
+    right
+        .projects
+        .steady_clock()
+        .trust_clock(&Actor::from("conf"))
+        .unwrap();
+    assert_eq!(ago(&right, 3), at("2026-11-28"));
+    right.clock.set(at("2026-12-02"));
+    assert_eq!(ago(&right.restarted("2026-12-02"), 30), at("2026-11-02"));
+}
+
+/// As a machine that is off at weekends: what is of long ago goes all the same.
+#[test]
+fn of_many_skips_the_last_count_and_the_record_stays_small() {
+    let world = world();
+    for _ in 0..80 {
+        world.tick();
+        world.clock.set(world.clock.now().plus_s(3 * DAY_S));
+        world.tick();
+        world.clock.advance_s(4 * DAY_S);
+        world.tick();
+    }
+    let steady = world.projects.steady_clock();
+    let now = world.clock.now();
+    assert_eq!(steady.ago(8 * DAY_S), now.minus_s(11 * DAY_S));
+    let record = world.projects.store().record("clock").unwrap().unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record.value).unwrap();
+    assert_eq!(record["skipped"].as_array().unwrap().len(), 64);
+    assert_eq!(steady.ago(300 * DAY_S), now.minus_s((300 + 64 * 3) * DAY_S));
 }
 
 #[test]

@@ -23,6 +23,7 @@ on_every_engine!(
     forgetting_that_is_cut_off_goes_on_later,
     nothing_is_kept_where_nothing_is_to_be,
     what_is_not_kept_is_forgotten_by_no_clock,
+    what_a_clock_skipped_that_was_believed_ends_nothing,
     more_than_is_read_at_once_is_listed_and_forgotten,
 );
 
@@ -128,6 +129,29 @@ fn a_clock_that_jumps_ahead_ends_nothing(scene: &Scene) {
         .restore_project(number, None, &"root".into())
         .unwrap();
     assert_eq!(scene.files(), ["a=1"]);
+}
+
+/// Nor does it where the clock is wrong for so long that it is believed: only what the service has seen pass counts.
+fn what_a_clock_skipped_that_was_believed_ends_nothing(scene: &Scene) {
+    let tick = || {
+        scene.projects.steady_clock().tick();
+        let background = scene.projects.background();
+        background.flush_within("clock", Duration::from_secs(30));
+    };
+    scene.save("a", "1");
+    scene.project.clone().delete_project().unwrap();
+    pass_days(scene, 10);
+    tick();
+    scene.clock.set(scene.clock.now().plus_s(400 * DAY_S));
+    tick();
+    pass_days(scene, 1);
+    tick();
+    assert_eq!(scene.projects.steady_clock().believed(), scene.clock.now());
+    pass_days(scene, 18);
+    tick();
+    assert_eq!(forget(scene, 30), counts(0, 0));
+    pass_days(scene, 2);
+    assert_eq!(forget(scene, 30), counts(1, 0));
 }
 
 /// As after a service that stood still for days: the mark is as far behind.

@@ -38,10 +38,20 @@ fn a_time_to_come_that_the_store_knows_of_is_told_and_put_back_on_demand() {
     assert!(days.parse::<u64>().unwrap() > 20_000, "{told}");
     assert_eq!(
         rest,
-        "ahead of the machine's clock: sessions and tokens expire by it, and nothing old is removed by its age; if \
-         the clock is right, start the service once with --trust-clock"
+        "ahead of the machine's clock: sessions and tokens expire by it; if the clock is right, start the service once \
+         with --trust-clock"
     );
     daemon.kill_and_restart_with(&["--trust-clock"]);
     daemon.kill();
     assert_eq!(json!(findings()), json!([]));
+    let log = siteconf(&data).args(["audit", "--json"]).output().unwrap();
+    let log: Vec<Value> = (log.stdout.split(|byte| *byte == b'\n'))
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let mut trusted = log
+        .iter()
+        .filter(|record| record["action"] == "clock-trusted");
+    let by = trusted.next().unwrap()["by"].as_str().unwrap();
+    assert!(by.starts_with("command line ("), "{by}");
+    assert_eq!(trusted.next(), None);
 }

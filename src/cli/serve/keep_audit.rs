@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::base::clock::{DAY_S, Timestamp};
+use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::Projects;
 
@@ -30,11 +30,8 @@ async fn forget(projects: &Projects, days: u64) {
     if days == 0 {
         return;
     }
-    let kept_ms = i64::try_from(days.saturating_mul(DAY_S).saturating_mul(1000));
     // A clock that is doubted removes nothing.
-    let now = projects.steady_clock().believed();
-    let before = now.ms().saturating_sub(kept_ms.unwrap_or(i64::MAX));
-    let before = Timestamp::from_ms(before);
+    let before = projects.steady_clock().ago(days.saturating_mul(DAY_S));
     let (mut total, mut place) = (0, None);
     loop {
         match may_block(|| projects.forget_audit(before, place)) {
@@ -81,7 +78,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::clock::ManualClock;
+    use crate::base::clock::{ManualClock, Timestamp};
     use crate::repo::audit::{Action, AuditRecord, Filter};
     use crate::store::memory::MemoryStore;
 

@@ -56,7 +56,7 @@ impl ServedStore {
 fn trust_clock(steady_clock: &SteadyClock) -> Result<()> {
     let ahead_s = steady_clock.ahead_s();
     if ahead_s > 0 {
-        steady_clock.trust_clock()?;
+        steady_clock.trust_clock(&open_store::actor())?;
         tracing::warn!(
             "the machine's clock is trusted: the time that the store knew of was {ahead_s} s ahead of it"
         );

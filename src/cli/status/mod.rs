@@ -181,8 +181,8 @@ fn finding_of_clock(projects: &Projects) -> Option<String> {
     let ahead_s = projects.steady_clock().ahead_s();
     (ahead_s > CLOCK_DOUBT_S).then(|| {
         format!(
-            "the store knows of a time that is {} days ahead of the machine's clock: sessions and tokens expire by it, \
-             and nothing old is removed by its age; if the clock is right, start the service once with --trust-clock",
+            "the store knows of a time that is {} days ahead of the machine's clock: sessions and tokens expire by it; if \
+             the clock is right, start the service once with --trust-clock",
             ahead_s / DAY_S
         )
     })

@@ -162,7 +162,8 @@ impl Project {
         self.record.keep
     }
 
-    /// Gives the project a rule of its own, or takes it away.
+    /// Gives the project a rule of its own, or takes it away. On a full disk, too: one that keeps less lets room be made,
+    /// and one that keeps more protects from who makes room.
     ///
     /// # Errors
     /// [`Missing::Project`].
@@ -176,6 +177,7 @@ impl Project {
                 keep,
                 ..ProjectRecord::clone(&found.value)
             };
+            batch.uses_reserve = true;
             batch.write(key.clone(), found.expect(), &record);
             // By the name that it has by now.
             let project = self.as_of(&found);
@@ -195,7 +197,9 @@ impl Branch {
         let projects = &self.project.projects;
         // By no clock that is doubted: it could make everything old.
         let now = projects.steady_clock().believed();
-        let young = now.minus_s(retention.days.saturating_mul(DAY_S));
+        let young = projects
+            .steady_clock()
+            .ago(retention.days.saturating_mul(DAY_S));
         let first_kept = self
             .oldest_of_newest(retention.snapshots)?
             .min(self.snapshot_count());

@@ -39,7 +39,7 @@ impl Projects {
     pub fn deletions_over_at(&self, keep_s: u64) -> Timestamp {
         match keep_s {
             0 => Timestamp::MAX,
-            _ => self.steady_clock().believed().minus_s(keep_s),
+            _ => self.steady_clock().ago(keep_s),
         }
     }
 
