@@ -253,6 +253,11 @@ fn the_log_is_for_those_who_may_see_everything() {
     }
 }
 
+/// How many refusals of a kind are told of one account in a minute.
+const OF_ACCOUNT_MINUTE_MAX: i64 = REFUSALS_AUDITED_MINUTE_MAX / 4;
+/// How many accounts are told of so at once.
+const ACCOUNTS_MAX: usize = 50;
+
 /// Refusals in the log, after what waits is written.
 fn refusals(projects: &Projects) -> Vec<String> {
     flushed(projects, "audit/");
@@ -277,7 +282,7 @@ fn refusals_are_told_in_the_background_so_many_a_minute_and_counted() {
             r#"{{"by":"eve","from":"2001:db8::7","action":"{action}","token":[7,"abcdef"],"detail":"expired token: GET /x"{more}}}"#
         )
     };
-    let most = usize::try_from(REFUSALS_AUDITED_MINUTE_MAX).unwrap();
+    let most = usize::try_from(OF_ACCOUNT_MINUTE_MAX).unwrap();
     (0..most + 5).for_each(|_| note(Refused::Token));
     note(Refused::Right);
     let mut expected = vec![record("token-refused", ""); most];
@@ -287,7 +292,7 @@ fn refusals_are_told_in_the_background_so_many_a_minute_and_counted() {
     told.sort_by_key(|record| record.contains("forbidden"));
     assert_eq!(told, expected);
 
-    world.clock.advance_s(3);
+    world.clock.advance_s(12);
     note(Refused::Token);
     note(Refused::Token);
     assert_eq!(
@@ -337,6 +342,95 @@ fn refusals_without_a_pause_are_told_so_many_a_day() {
     let log = told();
     let counted: u64 = log.iter().filter_map(|entry| entry.record.left_out).sum();
     assert_eq!(log.len() as u64 + counted, noted + 2);
+}
+
+/// Every entry, after what waits is written.
+fn whole_log(projects: &Projects) -> Vec<Entry> {
+    flushed(projects, "audit/");
+    let (mut log, mut place) = (Vec::new(), None);
+    loop {
+        let chunk = projects.audit_after(place, None).unwrap();
+        log.extend(chunk.entries);
+        place = chunk.place;
+        if chunk.is_last {
+            return log;
+        }
+    }
+}
+
+/// Has a wrong password of this account noted, so many times.
+fn guess(world: &World, name: &str, times: usize) {
+    let refusal = Refusal::of(name, "wrong password");
+    for _ in 0..times {
+        let gate = &world.gate;
+        gate.note_refusal(Refused::Login, &refusal, address(), "POST /user/login");
+    }
+}
+
+/// How many entries are of refusals of this account.
+fn told_of(log: &[Entry], name: &str) -> usize {
+    log.iter().filter(|entry| entry.record.by == name).count()
+}
+
+#[test]
+fn refusals_without_a_pause_of_ten_accounts_hide_none_of_another() {
+    let world = World::new();
+    let known: Vec<_> = (0..10).map(|number| format!("known-{number}")).collect();
+    // Longer than there is room for in a day.
+    for _ in 0..30 {
+        world.clock.advance_s(60);
+        for name in &known {
+            guess(&world, name, 10);
+        }
+        flushed(&world.projects, "audit/");
+    }
+    guess(&world, "eve", 1);
+    let log = whole_log(&world.projects);
+    let of_account = usize::try_from(REFUSALS_AUDITED_DAY_MAX / 10).unwrap();
+    for name in &known {
+        let told = told_of(&log, name);
+        assert!(
+            (of_account..of_account + 5).contains(&told),
+            "{name}: {told}"
+        );
+    }
+    assert_eq!(log.last().unwrap().record.by, "eve");
+    let counted: u64 = log.iter().filter_map(|entry| entry.record.left_out).sum();
+    assert_eq!(log.len() as u64 + counted, 30 * 10 * 10 + 1);
+}
+
+#[test]
+fn beyond_so_many_accounts_the_others_have_one_share_together_and_all_are_counted() {
+    let world = World::new();
+    for number in 0..200 {
+        guess(&world, &format!("known-{number}"), 8);
+    }
+    let log = whole_log(&world.projects);
+    let each = usize::try_from(OF_ACCOUNT_MINUTE_MAX).unwrap();
+    let together = usize::try_from(REFUSALS_AUDITED_MINUTE_MAX).unwrap();
+    assert_eq!(log.len(), ACCOUNTS_MAX * each + together);
+    for (number, told) in [
+        (0, each),
+        (ACCOUNTS_MAX - 1, each),
+        (ACCOUNTS_MAX, 8),
+        (199, 0),
+    ] {
+        assert_eq!(told_of(&log, &format!("known-{number}")), told, "{number}");
+    }
+
+    // Shares that nobody took of for long are for others.
+    world.clock.advance_s(24 * 3600);
+    guess(&world, "eve", 8);
+    guess(&world, "ann", 1);
+    let log = whole_log(&world.projects);
+    assert_eq!(
+        (told_of(&log, "eve"), told_of(&log, "ann")),
+        (each, 1),
+        "{}",
+        log.len()
+    );
+    let counted: u64 = log.iter().filter_map(|entry| entry.record.left_out).sum();
+    assert_eq!(log.len() as u64 + counted, 200 * 8 + 8 + 1);
 }
 
 #[test]

@@ -22,6 +22,8 @@ mod exports;
 #[cfg(test)]
 mod folders;
 #[cfg(test)]
+mod keeping;
+#[cfg(test)]
 #[path = "../support/left_out.rs"]
 mod left_out;
 #[cfg(test)]

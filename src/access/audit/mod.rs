@@ -1,5 +1,6 @@
 //! The audit log: who may read it, and what is refused told in it.
 
+mod budgets;
 mod refusals;
 
 pub(super) use refusals::Refusals;

@@ -5,22 +5,16 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::budgets::Budgets;
 use crate::access::error::Refusal;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
-use crate::base::limits::{REFUSALS_AUDITED_DAY_MAX, REFUSALS_AUDITED_MINUTE_MAX};
 use crate::base::threads::lock;
 use crate::repo::Projects;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
 use crate::store::Batch;
 use crate::store::background_writes::BackgroundWrites;
-
-/// The spans of time in which so many may be written, in milliseconds.
-const SPANS: [(i64, i64); 2] = [
-    (60_000, REFUSALS_AUDITED_MINUTE_MAX),
-    (24 * 3_600_000, REFUSALS_AUDITED_DAY_MAX),
-];
 
 /// Who is named in the log where a request that was refused named no account that is known.
 pub const UNKNOWN_ACCOUNT: &str = "unknown account";
@@ -54,9 +48,8 @@ impl Refused {
 pub(in crate::access) struct Refusals {
     clock: Arc<dyn Clock>,
     background: Arc<BackgroundWrites>,
-    /// One for each action, so that one kind does not hide another; and of each, one for who is not known and one for
-    /// accounts that are: nobody needs an account to hide theirs.
-    budgets: Mutex<[[Budget; 2]; 4]>,
+    /// Those of each action, so that one kind does not hide another.
+    budgets: Mutex<[Budgets; 4]>,
     written: AtomicU64,
 }
 
@@ -70,12 +63,17 @@ impl Refusals {
         }
     }
 
-    /// Has a refusal written soon, if there is room for it. The next one that is written by the
-    /// same budget says how many were not, those among them that the store refused, too.
+    /// Has a refusal written soon, if there is room for it. The next one of its kind that is written says how many were
+    /// not, those among them that the store refused, too: of whichever account, or of nobody who is known, as this one.
     ///
     /// # Limits
-    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day; and as many of
-    /// accounts that are known.
+    /// [`REFUSALS_AUDITED_MINUTE_MAX`] of a kind in a minute, [`REFUSALS_AUDITED_DAY_MAX`] in a day. Of an account that
+    /// is known a quarter and a tenth of that, for up to [`ACCOUNTS_MAX`] accounts, and for all others together as much
+    /// as for who is not known.
+    ///
+    /// [`REFUSALS_AUDITED_MINUTE_MAX`]: crate::base::limits::REFUSALS_AUDITED_MINUTE_MAX
+    /// [`REFUSALS_AUDITED_DAY_MAX`]: crate::base::limits::REFUSALS_AUDITED_DAY_MAX
+    /// [`ACCOUNTS_MAX`]: super::budgets::ACCOUNTS_MAX
     pub(in crate::access) fn note(
         &self,
         refused: Refused,
@@ -85,8 +83,7 @@ impl Refusals {
     ) {
         let left_out = {
             let mut budgets = lock(&self.budgets);
-            let is_known = refusal.account.is_some();
-            budgets[refused as usize][usize::from(is_known)].take(self.clock.uptime_ms())
+            budgets[refused as usize].take(refusal.account.as_deref(), self.clock.uptime_ms())
         };
         let Some(left_out) = left_out else {
             return;
@@ -105,31 +102,5 @@ impl Refusals {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         // In the order in which they came.
         self.background.put(format!("audit/{number:016x}"), batch);
-    }
-}
-
-/// How much may be written: of each span, a share is given back after its part of the time.
-#[derive(Debug, Default)]
-struct Budget {
-    /// When all is given back of each, by the clock that nobody sets.
-    full_at_ms: [i64; SPANS.len()],
-    left_out: u64,
-}
-
-impl Budget {
-    /// Takes room for one. How many found none since the last that did; `None` if there is none now.
-    fn take(&mut self, now_ms: i64) -> Option<u64> {
-        let mut full_at_ms = self.full_at_ms;
-        for (full_at_ms, (span_ms, most)) in full_at_ms.iter_mut().zip(SPANS) {
-            let taken_ms = (*full_at_ms - now_ms).clamp(0, span_ms) + span_ms / most;
-            if taken_ms > span_ms {
-                self.left_out += 1;
-                return None;
-            }
-            *full_at_ms = now_ms + taken_ms;
-        }
-        // Only where all have room.
-        self.full_at_ms = full_at_ms;
-        Some(std::mem::take(&mut self.left_out))
     }
 }

@@ -336,7 +336,7 @@ impl Gate {
     /// Has a refusal told in the audit log, soon and in the background; `request` says what was asked.
     ///
     /// # Limits
-    /// Some a minute of each kind; more are counted.
+    /// Some a minute of each kind, and of each account fewer of its own; more are counted.
     pub fn note_refusal(
         &self,
         what: Refused,

@@ -218,6 +218,11 @@ impl<T> Told<T> {
         }
     }
 
+    /// True if its variable in the environment gave it.
+    pub(super) fn is_of_variable(&self) -> bool {
+        self.given.source == Source::Variable
+    }
+
     /// Says what is wrong with it, which only its use has shown.
     pub(in crate::cli) fn refuse(&self, reason: impl fmt::Display) -> Error {
         self.given.refuse(reason)

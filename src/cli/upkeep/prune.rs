@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::collect::said;
 use crate::cli::open_store::OpenStore;
-use crate::cli::output::{self, Listed};
+use crate::cli::output::{self, Listed, counted, named};
 use crate::cli::running::progress::Progress;
 use crate::cli::settings::{Flags, PRUNE};
 use crate::cli::{Result, Streams};
-use crate::repo::{Execution, Pruned, Pruning, Retention};
+use crate::repo::{Execution, Project, Pruned, Pruning, Retention};
 use crate::store::engine::Engine;
 
 #[derive(Debug, Args)]
@@ -77,6 +77,40 @@ pub(in crate::cli) fn prune(
     if !wish.dry_run && !rows.is_empty() {
         written = output::of_change(written, streams.out, None);
     }
+    if !wish.json {
+        written = written.and_then(|()| tell_own_rules(usual, opened, streams));
+    }
     // What failed is more than what could not be told.
     failed.map_or(written, |error| Err(error.into()))
+}
+
+/// Says which projects may keep more than this rule would, so that nobody waits for room that they do not give.
+fn tell_own_rules(usual: Retention, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+    let keeps_more = |project: &Project| {
+        let own = project.retention();
+        own.is_some_and(|own| may_keep_more(own, usual))
+    };
+    let keeping = opened.projects.all_that(keeps_more)?;
+    if keeping.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = keeping.iter().map(|it| it.repo_id().as_str()).collect();
+    let count = counted(
+        names.len() as u64,
+        "project may keep more by its own rule",
+        "projects may keep more by their own rules",
+    );
+    writeln!(
+        streams.out,
+        "{count}: {}; \"siteconf project show\" tells the rule of one, \"siteconf project keep\" changes it",
+        named(&names)
+    )?;
+    Ok(())
+}
+
+/// True if a rule may keep what another lets go. One without a number keeps all.
+fn may_keep_more(rule: Retention, other: Retention) -> bool {
+    let keeps_all = |rule: Retention| rule == Retention::default();
+    let is_longer = rule.snapshots > other.snapshots || rule.days > other.days;
+    !keeps_all(other) && (keeps_all(rule) || is_longer)
 }
