@@ -88,7 +88,7 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
-/// Longest time that a search for a commit id, or a walk through commits, computes ids, in seconds; the next comes farther.
+/// Longest time that a search for a commit id or for the commits of a path, or a walk that computes ids, takes, in seconds; the next comes farther.
 pub const COMMIT_SEARCH_S_MAX: i64 = 10;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;
@@ -180,8 +180,7 @@ pub const REGEX_PROGRAM_BYTES_MAX: usize = 1 << 20;
 pub const ARCHIVE_BYTES_MAX_DEFAULT: u64 = 10 << 30;
 /// JSON answers below this many bytes are not compressed: they fit a packet as they are.
 pub const COMPRESS_BYTES_MIN: usize = 1024;
-/// Most entries on a page of the audit log, and how many a page has unless the client asks for another
-/// number.
+/// Most entries on a page of the audit log, and how many a page has unless the client asks for another number.
 pub const AUDIT_PAGE_MAX: usize = 100;
 /// Records of the audit log that are looked at for one page; a pack that is passed over counts as one.
 pub const AUDIT_SEARCHED_MAX: usize = 20_000;
@@ -193,13 +192,12 @@ pub const AUDIT_CHUNK: usize = 1000;
 pub const AUDIT_LOOSE_MIN: usize = 1000;
 /// Longest text of packed records of the audit log before it is deflated, in bytes.
 pub const AUDIT_PACK_BYTES_MAX: usize = 4 << 20;
-/// Refusals of a kind that the audit log tells of in a minute, and as many of accounts that are known; the next one
-/// counts the others.
+/// Refusals of a kind that the audit log tells of in a minute; of each account that is known a quarter of it, and a
+/// tenth of a day's. The next one counts the others.
 pub const REFUSALS_AUDITED_MINUTE_MAX: i64 = 20;
 /// And in a day: most refusals need no account, and somebody hostile has them without end.
 pub const REFUSALS_AUDITED_DAY_MAX: i64 = 1000;
-/// Longest text of a record of the audit log that says more than names, such as what a token covers, in
-/// bytes.
+/// Longest text of a record of the audit log that says more than names, such as what a token covers, in bytes.
 pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
 /// Most files and folders below the folders that one batch moves to longer paths, which are all checked.
 pub const MOVED_ENTRIES_MAX: usize = 1_000_000;
@@ -345,6 +343,8 @@ pub const LINKED_QUERY_BYTES_MAX: usize = 6 << 10;
 pub const LIST_PART_BYTES: usize = 256 << 10;
 /// The same of the folders of one folder: for each part all of them are read.
 pub const LIST_PART_OF_FOLDERS_BYTES: usize = 1 << 20;
+/// Bytes of a list of branches above which it is made while it is sent, and not held in memory: some thousand of them.
+pub const BRANCHES_WHOLE_BYTES_MAX: usize = 4 << 20;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
 /// Bytes of a whole answer from which on it is counted while it is in memory: the system takes a shorter one.
@@ -355,13 +355,13 @@ pub const ANSWER_BYTES_COUNTED_MAX: u64 = 16 << 20;
 pub const ANSWERS_BYTES_MAX: u64 = RENDERED_BYTES + (96 << 20);
 /// Of these, most that were made for one token, or for one account that is logged in: all that are kept may be.
 pub const ANSWERS_BYTES_CREDENTIAL_MAX: u64 = RENDERED_BYTES + ANSWER_BYTES_COUNTED_MAX;
-/// What a rendered answer usually takes, in bytes: the table is laid out by it.
-pub const RENDERED_USUAL_BYTES: u64 = 64 << 10;
-/// Memory for the last changes of files, in bytes.
+/// By what an answer takes, in bytes, the table is laid out: in four parts, each with room for the longest whole list.
+pub const RENDERED_USUAL_BYTES: u64 = 256 << 10;
+/// Memory for the last changes of files, and as much for which steps of branches touched paths, in bytes.
 pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
 /// Memory for the paths and states of branches' histories, in bytes: some 60 a snapshot.
 pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
-/// Counts of what changes of branches changed, kept in memory, entries of some hundred bytes.
+/// Counts of files that changes of branches changed, and as many of lines, kept in memory, entries of some hundred bytes.
 pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;
@@ -379,13 +379,11 @@ pub const REQUEST_HEAD_BYTES_MAX: usize = 64 << 10;
 pub const REQUEST_TARGET_BYTES_MAX: usize = 32 << 10;
 /// Most header lines of a request.
 pub const HEADER_LINES_MAX: usize = 64;
-/// Longest wait for a request's head, and for the next request of a connection, where metrics are shown,
-/// in seconds.
+/// Longest wait for a request's head, and for the next request of a connection, where metrics are shown, in seconds.
 pub const HEAD_WAIT_S_MAX: u64 = 20;
 /// Longest time for the handshake of a TLS connection, unless the settings say otherwise, in seconds.
 pub const HANDSHAKE_S_MAX: u64 = 10;
-/// Longest wait for a client to take the next bytes of an answer, unless the settings say otherwise, in
-/// seconds.
+/// Longest wait for a client to take the next bytes of an answer, unless the settings say otherwise, in seconds.
 pub const WRITE_WAIT_S_MAX: u64 = 30;
 /// Most requests that may hold a thread at once, for a change or for an answer that is not in memory;
 /// more wait without one, unless the settings say otherwise. Half of what the runtime has: a short answer
@@ -435,6 +433,8 @@ pub const EVENTS_S_MAX: u64 = 600;
 pub const EVENTS_QUIET_S_MAX: u64 = 50;
 /// Shortest time between two events of a stream, in milliseconds: what happens faster is told together.
 pub const EVENTS_PAUSE_MS: u64 = 100;
+/// Bytes of an event after which nothing is added to it: what is left is told by the next one, when this one is taken.
+pub const EVENT_BYTES_MAX: usize = 64 << 10;
 /// Requests that wait leave one of so many parts of the connections to others.
 pub const WAITING_LEAVE_CONNECTIONS_PART: u64 = 10;
 /// One of so many parts of the requests that may wait is kept for people who are logged in.
@@ -462,8 +462,8 @@ pub const BODIES_LITTLE_OF_ACCOUNT_PART: u64 = 16;
 pub const REFUSED_BODY_BYTES_MAX: usize = 256 << 10;
 /// One of so many parts of the places where logins wait is kept for accounts that have logged in from where they come.
 pub const LOGINS_KEPT_FOR_KNOWN_PART: u64 = 4;
-/// So many times as many wrong logins as a client may a /48 of IPv6, in which there are 65,536 clients.
-pub const WRONG_LOGINS_SITE_FACTOR: u64 = 10;
+/// A /48 of IPv6, in which there are 65,536 clients, may fail so many times as often as one of them.
+pub const FAILURES_SITE_FACTOR: u64 = 10;
 /// Clients that failed last and are remembered, and those that logged in last.
 pub const FAILED_CLIENTS_KEPT: usize = 16_384;
 /// Bytes of a large blob read at once.
@@ -475,7 +475,7 @@ pub const PIECES_BYTES_CREDENTIAL_MAX: u64 = 16 << 20;
 /// Bytes of a connection over TCP that the system keeps unsent, about: more stays with the service until the client
 /// has taken some. What was sent and is on its way is not counted.
 pub const UNSENT_BYTES_MAX: u32 = 64 << 10;
-/// Bytes of a large file that are read at once for who has no share of these.
+/// Bytes of a large file that are read at once for who has no share of these: the system takes them once it has room.
 pub const UNSHARED_PIECE_BYTES: usize = 16 << 10;
 /// Bytes of a body on its way in that are hashed and written at once.
 pub const BLOCK_BYTES: usize = 1 << 20;

@@ -152,6 +152,19 @@ fn one_address_has_so_many_connections_and_is_told() {
     });
 }
 
+/// Has a client behind a proxy begin a login, of which two bytes are still to come.
+pub(crate) fn begin_login(daemon: &Daemon, address: &str) -> Connection {
+    let request = daemon
+        .anonymous()
+        .request("POST", "/user/login")
+        .header("Content-Type", "application/json")
+        .header("X-Forwarded-For", address)
+        .header("Expect", "100-continue");
+    let mut connection = daemon.connect();
+    begin(&mut connection, &request, 2);
+    connection
+}
+
 #[test]
 fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
     let flags = [
@@ -161,17 +174,7 @@ fn behind_a_proxy_the_clients_that_it_tells_of_are_counted() {
         "127.0.0.1",
     ];
     let daemon = Daemon::start_with(&flags);
-    let login = |address: &str| {
-        let request = daemon
-            .anonymous()
-            .request("POST", "/user/login")
-            .header("Content-Type", "application/json")
-            .header("X-Forwarded-For", address)
-            .header("Expect", "100-continue");
-        let mut connection = daemon.connect();
-        begin(&mut connection, &request, 2);
-        connection
-    };
+    let login = |address: &str| begin_login(&daemon, address);
     let (mut first, mut second) = (login("192.0.2.66"), login("192.0.2.66"));
     wait_for_body(&mut first);
     wait_for_body(&mut second);

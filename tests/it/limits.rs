@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::crowds::{begin_login, wait_for_body};
 use crate::harness::{
     ADMIN, Connection, Daemon, Project, READ, User, cookie_of, password_of, soon,
 };
@@ -29,6 +30,29 @@ fn while_few_connections_are_left_each_answer_ends_its_own() {
         assert_eq!(ask(&mut last).as_deref(), Some("close"));
         assert!(last.is_closed());
     }
+}
+
+#[test]
+fn a_48_of_ipv6_has_as_much_under_way_as_four_clients() {
+    let daemon =
+        Daemon::start_with(&["--connections-address-max=2", "--trusted-proxies=127.0.0.1"]);
+    let client = |network: u16| format!("2001:db8:1:{network}::1");
+    let begun = |address: &str| {
+        let mut connection = begin_login(&daemon, address);
+        wait_for_body(&mut connection);
+        connection
+    };
+    let networks = (0..4).flat_map(|network| [network; 2]);
+    let mut held: Vec<_> = networks.map(|network| begun(&client(network))).collect();
+    let refused = begin_login(&daemon, &client(4)).answer();
+    refused.assert_error(429, "too many requests at once; try again in 1 s");
+    for other in ["2001:db8:2::1", "192.0.2.1"] {
+        held.push(begun(other));
+    }
+    // What one of them gives back, another may have.
+    held[0].send(b"{}");
+    held[0].answer().assert_refused(400);
+    soon(|| begin_login(&daemon, &client(4)).bytes(12) == b"HTTP/1.1 100");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Who fails too often, and what the log says of who is refused.
 
+use std::thread;
+
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -120,6 +122,39 @@ fn who_logs_in_all_the_time_waits_and_others_do_not() {
 }
 
 #[test]
+fn who_finds_no_place_to_log_in_is_told_whether_others_have_them() {
+    let daemon = behind_a_proxy(&[
+        "--logins-at-once-max=1",
+        "--logins-waiting-max=0",
+        "--logins-waiting-address-max=1",
+        "--logins-minute-account-max=0",
+    ]);
+    daemon.add_account("alice", &[]);
+    let right = password_of("alice");
+    // Who finds the place taken, of some who log in at once.
+    let refused = |addresses: [&str; 4]| {
+        let mut refused = None;
+        soon(|| {
+            let clients = addresses.map(|address| from(&daemon, address));
+            let answers = thread::scope(|scope| {
+                let right = &right;
+                let logins =
+                    clients.map(|client| scope.spawn(move || log_in(&client, "alice", right)));
+                logins.map(|login| login.join().unwrap())
+            });
+            refused = answers.into_iter().find(|answer| answer.status != 200);
+            refused.is_some()
+        });
+        refused.unwrap()
+    };
+    let by_others = refused(["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]);
+    by_others.assert_error(503, "too many logins at once; try again in a moment");
+    assert_eq!(by_others.header("Retry-After"), Some("1"));
+    let by_itself = refused(["192.0.2.1"; 4]);
+    assert_to_wait(&by_itself, "too many logins at once");
+}
+
+#[test]
 fn a_new_password_that_will_not_do_counts_as_a_login() {
     // The first is that of its session.
     let daemon = Daemon::start_with(&["--logins-minute-account-max", FEW]);
@@ -208,6 +243,21 @@ fn bad_tokens_are_told_to_wait_and_good_ones_beside_them_are_not() {
 }
 
 #[test]
+fn bad_tokens_of_a_48_of_ipv6_are_told_to_wait_from_wherever_they_come_there() {
+    let daemon = behind_a_proxy(&["--wrong-tokens-minute-address-max", "1"]);
+    let ask = |address: &str| {
+        let client = from(&daemon, address).with("PRIVATE-TOKEN", &"0".repeat(64));
+        client.get(&format!("{READ}/user"))
+    };
+    // Each is another client, which has shown none before.
+    let mut answers = (0..50).map(|network| ask(&format!("2001:db8:1:{network}::1")));
+    let refused = answers.find(|answer| answer.status != 401);
+    let reason = "too many requests with tokens that do not count";
+    assert_to_wait(&refused.expect("the /48 has its part"), reason);
+    ask("2001:db8:2::1").assert_refused(401);
+}
+
+#[test]
 fn the_log_says_who_was_refused_and_why() {
     let daemon = behind_a_proxy(&[]);
     let alice = daemon.user("alice", &[]);
@@ -265,6 +315,7 @@ fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
     for address in ["192.0.2.66", "2001:db8::7"] {
         let guesser = from(&daemon, address);
         log_in(&guesser, "alice", "guess").assert_refused(401);
+        // That may be what others did, who guess at the same account.
         log_in(&guesser, "alice", "guess").assert_refused(429);
     }
     log_in(&from(&daemon, "192.0.2.1"), "alice", &password_of("alice")).expect_status(200);
@@ -305,13 +356,6 @@ fn the_filter_of_the_readme_finds_wrong_logins_and_nothing_else() {
     });
     assert_eq!(
         found.collect::<Vec<_>>(),
-        [
-            "192.0.2.66",
-            "192.0.2.66",
-            "2001:db8::7",
-            "2001:db8::7",
-            "192.0.2.67",
-            "192.0.2.68"
-        ]
+        ["192.0.2.66", "2001:db8::7", "192.0.2.67", "192.0.2.68"]
     );
 }

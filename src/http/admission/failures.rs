@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use quick_cache::unsync::Cache;
 
-use crate::base::limits::FAILED_CLIENTS_KEPT;
+use super::network::ClientNetwork;
+use crate::base::limits::{FAILED_CLIENTS_KEPT, FAILURES_SITE_FACTOR};
 use crate::base::threads::lock;
 
 /// In this time, in milliseconds, all that was counted is forgiven.
@@ -73,6 +74,39 @@ impl Failures {
     }
 }
 
+/// Failures by client, and by the site of those that have one: who has a /48 of IPv6 has many clients.
+#[derive(Debug)]
+pub(in crate::http) struct ClientFailures {
+    of_client: Failures,
+    of_site: Failures,
+}
+
+impl ClientFailures {
+    /// Allows so many a minute to each client, and [`FAILURES_SITE_FACTOR`] times as many to each site; 0 is no
+    /// limit.
+    pub(in crate::http) fn per_minute(most: u64) -> Self {
+        Self {
+            of_client: Failures::per_minute(most),
+            of_site: Failures::per_minute(most.saturating_mul(FAILURES_SITE_FACTOR)),
+        }
+    }
+
+    /// As [`Failures::wait_s`].
+    pub(in crate::http) fn wait_s(&self, client: &ClientNetwork, now_ms: i64) -> Option<u64> {
+        let site = client.site();
+        let by_site = site.and_then(|site| self.of_site.wait_s(&site, now_ms));
+        self.of_client.wait_s(client, now_ms).max(by_site)
+    }
+
+    /// As [`Failures::add`].
+    pub(in crate::http) fn add(&self, client: &ClientNetwork, now_ms: i64) {
+        self.of_client.add(client, now_ms);
+        if let Some(site) = client.site() {
+            self.of_site.add(&site, now_ms);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +144,23 @@ mod tests {
         clock.set(Timestamp::from_ms(0));
         clock.advance_s(60);
         assert_eq!(failures.wait_s(&"ann", clock.uptime_ms()), None);
+    }
+
+    #[test]
+    fn a_48_of_ipv6_fails_as_ten_clients_and_no_more() {
+        let failures = ClientFailures::per_minute(3);
+        let client = |site: u16, network: u16| {
+            ClientNetwork::of([0x2001, 0xdb8, site, network, 0, 0, 0, 1].into())
+        };
+        for network in 0..10 {
+            for _ in 0..3 {
+                assert_eq!(failures.wait_s(&client(1, network), 0), None);
+                failures.add(&client(1, network), 0);
+            }
+            assert!(failures.wait_s(&client(1, network), 0).is_some());
+        }
+        assert_eq!(failures.wait_s(&client(1, 10), 0), Some(2));
+        assert_eq!(failures.wait_s(&client(2, 10), 0), None);
     }
 
     #[test]

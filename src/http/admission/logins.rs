@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex};
 use quick_cache::unsync::Cache;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::failures::Failures;
+use super::failures::{ClientFailures, Failures};
 use super::network::ClientNetwork;
-use super::quota::{Quota, Share};
+use super::quota::{Full, Quota, Share};
 use super::{permit, places};
-use crate::base::limits::{
-    FAILED_CLIENTS_KEPT, LOGINS_KEPT_FOR_KNOWN_PART, WRONG_LOGINS_SITE_FACTOR,
-};
+use crate::base::limits::{FAILED_CLIENTS_KEPT, LOGINS_KEPT_FOR_KNOWN_PART};
 use crate::base::threads::lock;
 use crate::http::settings::Limits;
 
@@ -32,9 +30,7 @@ pub(in crate::http) struct Logins {
     /// By account and client: who guesses the password of one account.
     of_pair: Failures,
     /// By client: who tries many accounts.
-    of_client: Failures,
-    /// By /48 of IPv6: who has many clients.
-    of_site: Failures,
+    of_client: ClientFailures,
     /// By account: who guesses from many addresses.
     of_account: Failures,
     /// By account, and counted as failures are: who has passwords hashed all the time, and knows one.
@@ -59,36 +55,36 @@ impl Logins {
     pub(in crate::http) fn new(limits: &Limits) -> Self {
         let at_once = limits.logins_at_once_max;
         let room = at_once.saturating_add(limits.logins_waiting_max);
-        let of_client = limits.wrong_logins_minute_address_max;
-        let of_site = of_client.saturating_mul(WRONG_LOGINS_SITE_FACTOR);
         Self {
             room: Quota::new(room, limits.logins_waiting_address_max),
             room_of_strangers: Quota::new(room - room / LOGINS_KEPT_FOR_KNOWN_PART, u64::MAX),
             hashing: Arc::new(places(at_once)),
             hashing_of_strangers: Arc::new(places(at_once.saturating_sub(1).max(1))),
             of_pair: Failures::per_minute(limits.wrong_logins_minute_max),
-            of_client: Failures::per_minute(of_client),
-            of_site: Failures::per_minute(of_site),
+            of_client: ClientFailures::per_minute(limits.wrong_logins_minute_address_max),
             of_account: Failures::per_minute(limits.wrong_logins_minute_account_max),
             right: Failures::per_minute(limits.logins_minute_account_max),
             succeeded: Mutex::new(Cache::new(FAILED_CLIENTS_KEPT)),
         }
     }
 
-    /// Waits for a place. `None` when enough wait already, of this client or in all.
+    /// Waits for a place.
+    ///
+    /// # Errors
+    /// Enough wait already, of this client or in all.
     pub(in crate::http) async fn enter(
         &self,
         account: &str,
         client: ClientNetwork,
-    ) -> Option<LoginPermit> {
+    ) -> Result<LoginPermit, Full> {
         let is_stranger = !self.has_succeeded(account, client);
-        let share = self.room.take(client, 1).ok()?;
+        let share = self.room.take(client, 1)?;
         let (mut of_strangers, mut turn_of_strangers) = (None, None);
         if is_stranger {
-            of_strangers = Some(self.room_of_strangers.take((), 1).ok()?);
+            of_strangers = Some(self.room_of_strangers.take((), 1)?);
             turn_of_strangers = Some(permit(Arc::clone(&self.hashing_of_strangers)).await);
         }
-        Some(LoginPermit {
+        Ok(LoginPermit {
             _turns: (permit(Arc::clone(&self.hashing)).await, turn_of_strangers),
             _shares: (share, of_strangers),
         })
@@ -127,9 +123,7 @@ impl Logins {
         if own.is_some() || self.has_succeeded(account, client) {
             return own;
         }
-        let site = client.site();
-        let by_site = site.and_then(|site| self.of_site.wait_s(&site, now_ms));
-        let by_client = self.of_client.wait_s(&client, now_ms).max(by_site);
+        let by_client = self.of_client.wait_s(&client, now_ms);
         let by_account = self.of_account.wait_s(&account, now_ms);
         let by_others = by_client.max(by_account);
         by_others.filter(|_| !has_session())
@@ -139,9 +133,6 @@ impl Logins {
     pub(in crate::http) fn failed(&self, account: &str, client: ClientNetwork, now_ms: i64) {
         self.of_pair.add(&(account, client), now_ms);
         self.of_client.add(&client, now_ms);
-        if let Some(site) = client.site() {
-            self.of_site.add(&site, now_ms);
-        }
         self.of_account.add(&account, now_ms);
     }
 
@@ -195,23 +186,19 @@ mod tests {
         let first = logins.enter("ann", client(1)).await.unwrap();
         let mut second = pin!(logins.enter("ann", client(1)));
         assert!(second.as_mut().poll(&mut context).is_pending());
-        assert!(
-            logins.enter("ann", client(1)).await.is_none(),
-            "a third of one"
-        );
+        let third = logins.enter("ann", client(1)).await;
+        assert_eq!(third.unwrap_err(), Full::Holder);
         let mut other = pin!(logins.enter("ann", client(2)));
         assert!(other.as_mut().poll(&mut context).is_pending());
-        assert!(
-            logins.enter("ann", client(3)).await.is_none(),
-            "one too many"
-        );
+        let beyond = logins.enter("ann", client(3)).await;
+        assert_eq!(beyond.unwrap_err(), Full::All);
         drop(first);
-        let Poll::Ready(Some(second)) = second.poll(&mut context) else {
+        let Poll::Ready(Ok(second)) = second.poll(&mut context) else {
             panic!("the next one comes in");
         };
         drop(second);
         drop(other.await.unwrap());
-        assert!(logins.enter("ann", client(1)).await.is_some());
+        assert!(logins.enter("ann", client(1)).await.is_ok());
     }
 
     #[test]
@@ -310,9 +297,11 @@ mod tests {
         for stranger in [second.as_mut(), third.as_mut()] {
             assert!(stranger.poll(&mut context).is_pending());
         }
-        assert!(logins.enter("dan", client(5)).await.is_none());
-        assert!(logins.enter("zoe", client(5)).await.is_none());
-        let Poll::Ready(Some(_)) = pin!(logins.enter("zoe", client(1))).poll(&mut context) else {
+        for stranger in ["dan", "zoe"] {
+            let refused = logins.enter(stranger, client(5)).await;
+            assert_eq!(refused.unwrap_err(), Full::All);
+        }
+        let Poll::Ready(Ok(_)) = pin!(logins.enter("zoe", client(1))).poll(&mut context) else {
             panic!("a place is kept");
         };
     }

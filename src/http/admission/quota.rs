@@ -2,30 +2,45 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::access::Refusal;
 use crate::base::threads::lock;
 use crate::http::error::Error;
 
-/// Something that there is a bounded amount of, and of which each holder has a bounded share at most.
+/// Something that there is a bounded amount of, and of which each holder has a bounded share at most, and so have
+/// holders that belong together.
 #[derive(Debug)]
 pub(in crate::http) struct Quota<H: Eq + Hash> {
     all_max: u64,
     each_max: u64,
+    group_max: u64,
+    /// What a holder belongs to, if it does.
+    group_of: fn(H) -> Option<H>,
     taken: Mutex<Taken<H>>,
 }
 
 #[derive(Debug)]
 struct Taken<H> {
     all: u64,
-    /// Only of who holds something, so it is no larger than what there is.
+    /// Only of who holds something, and of their groups, so it is no larger than twice what there is.
     each: HashMap<H, u64>,
 }
 
 impl<H: Copy + Eq + Hash> Quota<H> {
     /// So much in all, and so much for each.
     pub(in crate::http) fn new(all_max: u64, each_max: u64) -> Arc<Self> {
+        Self::with_groups(all_max, each_max, u64::MAX, |_| None)
+    }
+
+    /// The same, and so much for all holders of a group together. No group is a holder itself.
+    pub(in crate::http) fn with_groups(
+        all_max: u64,
+        each_max: u64,
+        group_max: u64,
+        group_of: fn(H) -> Option<H>,
+    ) -> Arc<Self> {
         let taken = Taken {
             all: 0,
             each: HashMap::new(),
@@ -33,6 +48,8 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         Arc::new(Self {
             all_max,
             each_max,
+            group_max,
+            group_of,
             taken: Mutex::new(taken),
         })
     }
@@ -40,7 +57,7 @@ impl<H: Copy + Eq + Hash> Quota<H> {
     /// Takes so much for a holder, who gives it back by dropping the share.
     ///
     /// # Errors
-    /// There is not that much left for the holder, or in all.
+    /// There is not that much left for the holder or its group, or in all.
     pub(in crate::http) fn take(
         self: &Arc<Self>,
         holder: H,
@@ -53,9 +70,7 @@ impl<H: Copy + Eq + Hash> Quota<H> {
 
     /// Takes so much for a holder in any case: it is in use already, and what comes next is refused in its place.
     pub(in crate::http) fn take_beyond(self: &Arc<Self>, holder: H, amount: u64) -> Share<H> {
-        let mut taken = self.taken();
-        taken.all += amount;
-        *taken.each.entry(holder).or_default() += amount;
+        self.add(&mut self.taken(), holder, amount);
         Share {
             quota: Arc::clone(self),
             holder,
@@ -63,10 +78,11 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         }
     }
 
-    /// True if a holder could take 1 once this other one has given 1 back; of `None` nothing is given back.
+    /// True if a holder could take 1 once this other one has given 1 back; of `None` nothing is given back. This is for
+    /// quotas without groups.
     pub(in crate::http) fn has_room_after(&self, other: Option<H>, holder: H) -> bool {
-        match self.grown(&self.taken(), holder, 1) {
-            Ok(_) => true,
+        match self.check(&self.taken(), holder, 1) {
+            Ok(()) => true,
             Err(Full::Holder) => other == Some(holder),
             Err(Full::All) => other.is_some(),
         }
@@ -81,17 +97,40 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         }
     }
 
-    /// What is taken in all and by a holder once that one takes so much more.
-    fn grown(&self, taken: &Taken<H>, holder: H, more: u64) -> Result<(u64, u64), Full> {
-        let own = taken.each.get(&holder).copied().unwrap_or_default();
-        let (all, own) = (taken.all.saturating_add(more), own.saturating_add(more));
-        if own > self.each_max {
+    fn check(&self, taken: &Taken<H>, holder: H, more: u64) -> Result<(), Full> {
+        let mut counted = self.counted(holder);
+        if counted.any(|(holder, most)| taken.by(holder).saturating_add(more) > most) {
             return Err(Full::Holder);
         }
-        if all > self.all_max {
+        if taken.all.saturating_add(more) > self.all_max {
             return Err(Full::All);
         }
-        Ok((all, own))
+        Ok(())
+    }
+
+    fn add(&self, taken: &mut Taken<H>, holder: H, more: u64) {
+        taken.all = taken.all.saturating_add(more);
+        for (holder, _) in self.counted(holder) {
+            let own = taken.by(holder).saturating_add(more);
+            taken.each.insert(holder, own);
+        }
+    }
+
+    fn give_back(&self, holder: H, amount: u64) {
+        let mut taken = self.taken();
+        taken.all -= amount;
+        for (holder, _) in self.counted(holder) {
+            match taken.by(holder).saturating_sub(amount) {
+                0 => taken.each.remove(&holder),
+                rest => taken.each.insert(holder, rest),
+            };
+        }
+    }
+
+    /// A holder and its group, with what each may have.
+    fn counted(&self, holder: H) -> impl Iterator<Item = (H, u64)> {
+        let group = (self.group_of)(holder).map(|group| (group, self.group_max));
+        iter::once((holder, self.each_max)).chain(group)
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken<H>> {
@@ -99,10 +138,16 @@ impl<H: Copy + Eq + Hash> Quota<H> {
     }
 }
 
+impl<H: Copy + Eq + Hash> Taken<H> {
+    fn by(&self, holder: H) -> u64 {
+        self.each.get(&holder).copied().unwrap_or_default()
+    }
+}
+
 /// Why there is nothing left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Full {
-    /// The holder has its share.
+    /// The holder has its share, or its group has.
     Holder,
     /// All is taken.
     All,
@@ -147,9 +192,8 @@ impl<H: Copy + Eq + Hash> Share<H> {
             return Ok(());
         }
         let mut taken = self.quota.taken();
-        let (all, own) = self.quota.grown(&taken, self.holder, more)?;
-        taken.all = all;
-        taken.each.insert(self.holder, own);
+        self.quota.check(&taken, self.holder, more)?;
+        self.quota.add(&mut taken, self.holder, more);
         self.amount += more;
         Ok(())
     }
@@ -160,21 +204,13 @@ impl<H: Copy + Eq + Hash> Share<H> {
     /// As [`Quota::take`].
     pub(in crate::http) fn could_grow_to(&self, amount: u64) -> Result<(), Full> {
         let more = amount.saturating_sub(self.amount);
-        let grown = self.quota.grown(&self.quota.taken(), self.holder, more);
-        grown.map(drop)
+        self.quota.check(&self.quota.taken(), self.holder, more)
     }
 }
 
 impl<H: Copy + Eq + Hash> Drop for Share<H> {
     fn drop(&mut self) {
-        let mut taken = self.quota.taken();
-        taken.all -= self.amount;
-        let own = taken.each.get(&self.holder).copied().unwrap_or_default();
-        if own > self.amount {
-            taken.each.insert(self.holder, own - self.amount);
-        } else {
-            taken.each.remove(&self.holder);
-        }
+        self.quota.give_back(self.holder, self.amount);
     }
 }
 
@@ -199,6 +235,25 @@ mod tests {
         drop(more);
         assert!(quota.take("bob", 1).is_ok());
         drop(bob);
+        let taken = quota.taken();
+        assert_eq!((taken.all, taken.each.len()), (0, 0));
+    }
+
+    #[test]
+    fn who_belongs_together_takes_no_more_together_than_a_group_may() {
+        let quota = Quota::with_groups(9, 3, 5, |holder: u8| (holder < 10).then_some(100));
+        let one = quota.take(1, 3).unwrap();
+        let mut two = quota.take(2, 2).unwrap();
+        assert_eq!(two.grow_to(3), Err(Full::Holder));
+        assert_eq!(two.could_grow_to(3), Err(Full::Holder));
+        assert_eq!(quota.take(3, 1).unwrap_err(), Full::Holder);
+        let others = [10, 11].map(|holder| quota.take(holder, 2).unwrap());
+        assert_eq!(quota.take(12, 1).unwrap_err(), Full::All);
+        drop(one);
+        assert_eq!(two.grow_to(3), Ok(()));
+        let three = quota.take_beyond(3, 3);
+        assert_eq!(quota.take(4, 1).unwrap_err(), Full::Holder);
+        drop((two, three, others));
         let taken = quota.taken();
         assert_eq!((taken.all, taken.each.len()), (0, 0));
     }

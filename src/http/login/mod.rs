@@ -21,6 +21,7 @@ use crate::access::{Refusal, Refused, Visit};
 use crate::base::name_error::shortened;
 use crate::http::admission::logins::LoginPermit;
 use crate::http::admission::network::ClientNetwork;
+use crate::http::admission::quota::Full;
 use crate::http::blocking::{self, Kind};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
@@ -173,13 +174,22 @@ fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error>
 }
 
 /// Waits for a place in which a password of this account may be hashed.
+///
+/// # Errors
+/// [`Error::TooMany`] for a client that has its part of the places, [`Error::Overloaded`] where others have them.
 pub(in crate::http) async fn enter(
     context: &RequestContext,
     username: &str,
 ) -> Result<LoginPermit, Error> {
     let client = ClientNetwork::of(context.client);
     let place = context.service.logins.enter(username, client).await;
-    place.ok_or_else(|| too_many(context, username, BUSY, 1))
+    place.map_err(|full| match full {
+        Full::Holder => too_many(context, username, BUSY, 1),
+        Full::All => {
+            context.service.tallies.logins_throttled.up();
+            Error::Overloaded(BUSY)
+        }
+    })
 }
 
 /// A refusal that the log can tell of. Only the name of an account that exists is told there: what a

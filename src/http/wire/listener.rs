@@ -22,7 +22,7 @@ use super::linger::linger;
 use crate::access::Gate;
 use crate::base::clock::Clock;
 use crate::base::limits::{REFUSED_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
-use crate::http::admission::failures::Failures;
+use crate::http::admission::failures::ClientFailures;
 use crate::http::admission::network::ClientNetwork;
 use crate::http::admission::quota::Share;
 use crate::http::admission::{permit, places};
@@ -132,7 +132,7 @@ impl Server {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut failed = FailedAccepts::default();
         // Who has too many may try on, thousands of times a second.
-        let told = Failures::per_minute(1);
+        let told = ClientFailures::per_minute(1);
         let mut first = 0;
         loop {
             // The listeners have their turns, so that a busy one does not keep the others waiting.
@@ -197,8 +197,8 @@ impl Server {
         }
     }
 
-    /// Tells the log, once a minute for each client, that one of its connections is not served.
-    fn tell_refused(&self, peer: Peer, told: &Failures) {
+    /// Tells the log, once a minute for each client and ten times for a /48 of IPv6, that a connection is not served.
+    fn tell_refused(&self, peer: Peer, told: &ClientFailures) {
         let (client, now_ms) = (
             ClientNetwork::of(peer.address()),
             self.service.clock.uptime_ms(),
@@ -210,7 +210,7 @@ impl Server {
         }
     }
 
-    /// A connection's part of what its client may have; `None` when the client has all it may.
+    /// A connection's part of what its client may have; `None` when the client, or its site, has all it may.
     fn share_of(&self, peer: Peer) -> Option<Share<ClientNetwork>> {
         let client = ClientNetwork::of(peer.address());
         self.service.clients.take(client, 1).ok()
