@@ -27,6 +27,9 @@ const WAITING_MAX: usize = 256;
 const QUIET: Duration = Duration::from_millis(5);
 /// Longest wait for such a pause. Readers do not wait for the background.
 const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Branches whose states are kept, where they are large: in two parts, each with room for the states of one of some
+/// millions of files.
+const BRANCHES_USUAL: u64 = 64;
 
 /// The digest of a state (specification section 9), and the ids that are cut from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +79,7 @@ impl Digests {
         let computed = Arc::new(Computed {
             nodes,
             known: Cache::new(DIGEST_CACHE_ENTRIES),
-            last: digested_cache(1024),
+            last: digested_cache(),
         });
         let background = Background::start(Arc::clone(&computed));
         Self {
@@ -237,9 +240,9 @@ struct Computed {
     last: ByteCache<u64, Arc<Digested>>,
 }
 
-/// Keeps what was digested, by branch; laid out for so many.
-fn digested_cache(branches: u64) -> ByteCache<u64, Arc<Digested>> {
-    byte_cache(DIGEST_STATES_BYTES, branches, |_, digested| {
+/// Keeps what was digested, by branch.
+fn digested_cache() -> ByteCache<u64, Arc<Digested>> {
+    byte_cache(DIGEST_STATES_BYTES, BRANCHES_USUAL, |_, digested| {
         64 + digested.memory()
     })
 }
@@ -347,24 +350,31 @@ mod tests {
         Computed {
             nodes: Arc::new(Nodes::new(Arc::new(Objects::new(store)))),
             known: Cache::new(1),
-            last: digested_cache(1),
+            last: digested_cache(),
         }
     }
 
     /// Keeps a state of one file.
     fn state(computed: &Computed, path: &str) -> ManifestId {
-        let digests = BodyDigests::of(path.as_bytes());
-        let file = FileEntry {
-            executable: false,
-            size: digests.size,
-            md5: digests.md5,
-            git: digests.git,
-            blob: digests.blob,
-        };
+        state_of(computed, [path.to_owned()])
+    }
+
+    /// Keeps a state of these files.
+    fn state_of(computed: &Computed, paths: impl IntoIterator<Item = String>) -> ManifestId {
         let mut draft = Draft::new(&computed.nodes);
         let mut editor = Editor::empty();
-        let path = FilePath::parse(path).unwrap();
-        editor.put_file(&draft, &path, file).unwrap();
+        for path in paths {
+            let digests = BodyDigests::of(path.as_bytes());
+            let file = FileEntry {
+                executable: false,
+                size: digests.size,
+                md5: digests.md5,
+                git: digests.git,
+                blob: digests.blob,
+            };
+            let path = FilePath::parse(&path).unwrap();
+            editor.put_file(&draft, &path, file).unwrap();
+        }
         let (id, _) = editor.finish(&mut draft).unwrap();
         let objects = draft.take_objects();
         let batch = Batch {
@@ -391,6 +401,18 @@ mod tests {
         assert_eq!(kept(), [None, None]);
         let told = one.publish_ids(1, &[(1, id)], || true).unwrap().digests;
         assert_eq!(kept(), [Some(told[0]), Some(told[0])]);
+    }
+
+    #[test]
+    fn the_states_of_a_branch_of_millions_of_files_are_kept() {
+        let computed = computed();
+        // One whose lines are long has as many for a thousandth of the files.
+        let folder = format!("{}/", "x".repeat(250)).repeat(15);
+        let paths = (0..3000).map(|number| format!("{folder}{number:04}.xml"));
+        let id = state_of(&computed, paths);
+        computed.compute(1, id).unwrap();
+        let kept = computed.last.get(&1).unwrap();
+        assert!(kept.memory() > 1 << 20, "{}", kept.memory());
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! Caches stay within their bounds whatever is asked of them. What is measured is what is alive, not
 //! what a cache believes.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use siteconf::base::digest::{BodyDigests, node_id};
-use siteconf::base::id::{BlobId, GitId, Md5, NodeId};
+use siteconf::base::id::{BlobId, GitId, Md5, NodeId, ObjectId};
 use siteconf::base::limits::{
-    BLOB_CACHE_BYTES, FOLDER_CACHE_BYTES, INLINE_BYTES_MAX, NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
+    BLOB_CACHE_BYTES, BRANCHES_PER_PROJECT_MAX, FOLDER_CACHE_BYTES, INLINE_BYTES_MAX,
+    NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
 };
 use siteconf::manifest::{NodeSource, Nodes};
 use siteconf::object::node::{FileEntry, Item, Key, Node, Value};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::objects::Objects;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{Batch, Expect, RecordWrite, Store};
+use siteconf::store::{
+    Batch, Expect, Record, RecordWrite, Result, Scan, Staging, Store, StoredObject, Version, Writes,
+};
 
 use crate::common::body;
 use crate::tracked::{Alive, Tracked};
@@ -196,4 +200,103 @@ fn records_in_memory_keep_their_bounds() {
         FOLDER_CACHE_BYTES,
         "folders of records",
     );
+}
+
+/// Writes a record of so many bytes.
+fn write(store: &dyn Store, key: &str, bytes: usize) {
+    let mut batch = Batch::default();
+    batch.writes.push(RecordWrite {
+        key: key.to_owned(),
+        expect: Expect::Anything,
+        value: Some(Bytes::from(vec![b'v'; bytes])),
+    });
+    store.commit(batch).unwrap();
+}
+
+#[test]
+fn all_branches_that_a_project_may_have_are_kept_in_memory() {
+    let store = MemoryStore::default();
+    let mut batch = Batch::default();
+    for number in 0..BRANCHES_PER_PROJECT_MAX {
+        batch.writes.push(RecordWrite {
+            key: format!("branch/0042/{number:05}"),
+            expect: Expect::Absent,
+            value: Some(Bytes::from(vec![b'v'; 600])),
+        });
+    }
+    store.commit(batch).unwrap();
+    let cache = RecordCache::new(store);
+    // Nobody holds it.
+    let folder = Arc::downgrade(&cache.folder("branch/0042/").unwrap());
+    let kept = folder.upgrade().unwrap();
+    assert_eq!(size(kept.len()), BRANCHES_PER_PROJECT_MAX);
+}
+
+/// A store that another process writes to after each read of a folder.
+#[derive(Debug, Default)]
+struct Crowded {
+    store: MemoryStore,
+    reads: AtomicU64,
+}
+
+/// What it writes.
+const OTHERS: &str = "a/others";
+
+impl Store for Crowded {
+    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
+        self.store.object(id)
+    }
+    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
+        self.store.ids_with_prefix(prefix, limit)
+    }
+    fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
+        self.store.record(key)
+    }
+    fn scan(&self, scan: Scan<'_>) -> Result<Vec<Arc<Record>>> {
+        let read = self.store.scan(scan);
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        write(&self.store, OTHERS, 1);
+        read
+    }
+    fn last_version(&self) -> Result<Version> {
+        self.store.last_version()
+    }
+    fn external_writes(&self) -> Result<Version> {
+        self.last_version()
+    }
+    fn external_writes_seen(&self, _waits: bool) -> Result<Version> {
+        self.last_version()
+    }
+    fn external_keys(&self, _after: Version, _most: usize) -> Result<Option<Vec<String>>> {
+        Ok(Some(vec![OTHERS.to_owned()]))
+    }
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.store.commit(batch)
+    }
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+    fn writes(&self) -> Writes {
+        self.store.writes()
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_kept_is_read_once_however_fast_it_changes() {
+    let store = Crowded::default();
+    write(&store, OTHERS, 1);
+    for number in 0..FOLDER_CACHE_BYTES >> 20 {
+        write(&store, &format!("a/{number:02}"), 1 << 20);
+    }
+    let cache = RecordCache::new(store);
+    for reads in 1..=3 {
+        let last = cache.last_version().unwrap();
+        let folder = cache.folder("a/").unwrap();
+        assert_eq!(cache.inner().reads.load(Ordering::Relaxed), reads);
+        let others = folder.iter().find(|record| record.key == OTHERS).unwrap();
+        // All that was written before is in it.
+        assert!(others.version == last || reads == 1);
+        let seen = cache.record(OTHERS).unwrap().unwrap();
+        assert!(seen.version >= others.version);
+    }
 }

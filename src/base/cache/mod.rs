@@ -4,6 +4,6 @@ mod byte_cache;
 mod cache_use;
 mod single_flight;
 
-pub use byte_cache::{ByteCache, byte_cache};
+pub use byte_cache::{ByteCache, byte_cache, entry_bytes_max};
 pub use cache_use::CacheUse;
 pub use single_flight::get_or_make;

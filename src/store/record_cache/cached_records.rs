@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use quick_cache::sync::Cache;
 
 use super::shared::SharedFolders;
-use crate::base::cache::{ByteCache, byte_cache};
+use crate::base::cache::{ByteCache, byte_cache, entry_bytes_max};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 use crate::base::may_block;
 use crate::store::records::{Folder, find_in, put_into};
@@ -21,8 +21,9 @@ const SHARES: usize = 4096;
 
 /// From so many records on a folder is shared by all who hold it, also where there is no room to keep it.
 const SHARED_RECORDS_MIN: usize = 64;
-/// Folders that are kept, by which their cache is laid out: in two parts at most.
-const FOLDERS_USUAL: u64 = 64;
+/// Folders that are kept, by which their cache is laid out: in one part, which has room for the branches of a project
+/// that has as many as it may.
+const FOLDERS_USUAL: u64 = 32;
 
 /// Records and folders of records, and who watches them.
 #[derive(Debug)]
@@ -56,8 +57,6 @@ impl Default for CachedRecords {
             records: byte_cache(RECORD_CACHE_BYTES, records, |key, record| {
                 entry_bytes(key, record)
             }),
-            // A cache is divided by its number of entries and by the processors, and keeps nothing that is larger than
-            // a part: one for few entries keeps a large folder on every machine.
             folders: byte_cache(FOLDER_CACHE_BYTES, FOLDERS_USUAL, |key, folder| {
                 entry_bytes(key, folder.iter())
             }),
@@ -182,6 +181,30 @@ impl CachedRecords {
         // Who commits a record that it lacks does not add it.
         self.changes_of(prefix).fetch_add(1, Ordering::AcqRel);
         self.insert_folder(prefix.to_owned(), Arc::clone(folder));
+        true
+    }
+
+    /// True for a folder that was just read and that is larger than there is room for: it may be told although somebody
+    /// has changed it since. Whoever is told it reads nothing older afterwards: what is kept of its records is of its
+    /// versions or later once this ends, and who has read or committed something of it before does not keep that.
+    pub(super) fn may_pass(&self, prefix: &str, folder: &Folder) -> bool {
+        let bytes = entry_bytes(prefix, folder.iter());
+        if bytes as u64 <= entry_bytes_max(&self.folders) {
+            return false;
+        }
+        let _gate = self.lock();
+        if self.peek_folder(prefix).is_some() {
+            // Another has read it and holds it.
+            return false;
+        }
+        // What is newer of it in memory was written since it was read: nobody had seen that when the call began.
+        self.renew(folder, false);
+        // Of all records, for nobody knows which are not there any more.
+        for changes in &self.changes {
+            changes.fetch_add(1, Ordering::AcqRel);
+        }
+        self.states
+            .retain(|name, _| !name.starts_with(prefix) && !prefix.starts_with(name.as_str()));
         true
     }
 
@@ -320,4 +343,59 @@ fn is_since(kept: Option<&Arc<Record>>, version: Version) -> bool {
 /// True if what is kept, `None` for no record, is from before this record was written.
 fn is_older(kept: Option<&Arc<Record>>, record: &Record) -> bool {
     kept.is_none_or(|kept| kept.version < record.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    const KEY: &str = "a/b/c";
+
+    fn record(key: &str, version: Version, bytes: usize) -> Arc<Record> {
+        let value = Bytes::from(vec![b'1'; bytes]);
+        Arc::new(Record::new(key.to_owned(), version, value))
+    }
+
+    /// A folder that is too large to be kept, with records of this version.
+    fn large(version: Version) -> Folder {
+        let bytes = usize::try_from(FOLDER_CACHE_BYTES).unwrap();
+        let largest = record("a/b/d", version, bytes);
+        Arc::new(vec![record(KEY, version, 1), largest])
+    }
+
+    #[test]
+    fn who_was_told_a_folder_that_is_not_kept_reads_nothing_older() {
+        let kept = CachedRecords::default();
+        let before = |key: &str| kept.changes_of(key).load(Ordering::Acquire);
+        let old = record(KEY, 1, 1);
+        assert!(kept.keep_record(None, KEY, Some(&old), before(KEY)));
+        // Others read it, what is deleted now, and the folders that both are in.
+        let gone = record("a/b/gone", 1, 1);
+        let reads = [&old, &gone].map(|record| (record, before(&record.key)));
+        let folders = ["a/", "a/b/"].map(|name| (name, kept.state(name)));
+        let elsewhere = kept.state("b/");
+        assert!(kept.may_pass("a/", &large(2)));
+        assert_eq!(kept.records.peek(KEY).unwrap().unwrap().version, 2);
+        for (record, before) in reads {
+            assert!(!kept.keep_record(None, &record.key, Some(record), before));
+        }
+        let as_it_was = Arc::new(vec![old, gone]);
+        for (name, state) in folders {
+            assert!(!kept.keep_folder(None, name, &as_it_was, state), "{name}");
+        }
+        assert_eq!(kept.state("b/"), elsewhere);
+    }
+
+    #[test]
+    fn a_folder_that_could_be_kept_or_is_held_does_not_pass() {
+        let kept = CachedRecords::default();
+        let small = Arc::new(vec![record(KEY, 1, 1)]);
+        assert!(!kept.may_pass("a/", &small));
+        let held = large(2);
+        kept.shared.insert("a/", &held);
+        assert!(!kept.may_pass("a/", &large(1)));
+        assert!(Arc::ptr_eq(&kept.peek_folder("a/").unwrap(), &held));
+    }
 }

@@ -26,10 +26,9 @@ use shared::Part;
 
 /// So often a record or a folder is read while others write; the last time they wait until it is kept.
 const READS_MAX: u32 = 16;
-/// How often one waits for another who reads the same folder, where somebody changes it again and again.
-const SHARED_READS_MAX: u32 = 4;
 
-/// Keeps what was read of a store's records: single ones, also their absence, and whole folders. What
+/// Keeps what was read of a store's records: single ones, also their absence, and whole folders, but for those that are
+/// larger than there is room for: such a one is told as it was read, at some moment of the call. What
 /// this process commits is renewed or dropped before the commit is answered; what another process
 /// writes is dropped within the bound of [`Store::external_writes`]. Who reads from the store what is
 /// newer than what is kept renews that first, and drops what other processes wrote with it
@@ -75,7 +74,7 @@ impl<S: Store + ?Sized> RecordCache<S> {
     }
 
     /// What memory keeps; else what the store has, once it is kept. `keep` says whether nobody has written it since
-    /// `state`, and keeps it then.
+    /// `state`, and keeps it then, or whether nobody keeps anything older any more.
     fn read_through<T>(
         &self,
         get: impl Fn() -> Option<T>,
@@ -211,12 +210,14 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
         }
         // Many may want it at once, and each would have it in memory.
         let mut reader = None;
-        for _ in 0..SHARED_READS_MAX {
+        for has_waited in [false, true] {
             match kept.shared.read(prefix) {
                 Part::Reads(reads) => reader = Some(reads),
-                Part::Waited(_held) => match kept.peek_folder(prefix) {
+                Part::Waited(held) => match kept.peek_folder(prefix) {
                     Some(folder) => return Ok(folder),
-                    // Somebody has changed it since.
+                    // Somebody has changed it since: after this one asked for it.
+                    None if has_waited => return Ok(held),
+                    // Or before.
                     None => continue,
                 },
                 Part::WaitedInVain => {}
@@ -227,7 +228,9 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             || kept.peek_folder(prefix),
             || kept.state(prefix),
             || self.store.folder(prefix),
-            |gate, folder, state| kept.keep_folder(gate, prefix, folder, state),
+            |gate, folder, state| {
+                kept.keep_folder(gate, prefix, folder, state) || kept.may_pass(prefix, folder)
+            },
         )?;
         // Another may have read the same.
         let same = kept.peek_folder(prefix).filter(|kept| *kept == found);

@@ -41,7 +41,7 @@ pub(super) enum Part<'a> {
     /// This one reads it for all who come meanwhile.
     Reads(Reader<'a>),
     /// Another has read it, who may have begun before a change that this one must see: it counts as far as it is kept,
-    /// which it is at least as long as this is held.
+    /// or if this one has waited for another before, without whose end that one would not have begun.
     Waited(Folder),
     /// Another could not read it, or not in time.
     WaitedInVain,
@@ -53,6 +53,7 @@ pub(super) struct Reader<'a> {
     folders: &'a SharedFolders,
     name: String,
     reading: Arc<Reading>,
+    found: Option<Folder>,
 }
 
 impl SharedFolders {
@@ -94,6 +95,7 @@ impl SharedFolders {
             folders: self,
             name: name.to_owned(),
             reading,
+            found: None,
         })
     }
 }
@@ -113,19 +115,16 @@ impl Reading {
 
 impl Reader<'_> {
     /// Ends it with the folder that was found.
-    pub(super) fn end(self, folder: &Folder) {
-        *lock(&self.reading.state) = State::Ended(Some(Arc::clone(folder)));
+    pub(super) fn end(mut self, folder: &Folder) {
+        self.found = Some(Arc::clone(folder));
     }
 }
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
+        // First: who has waited for it waits for another the next time.
         lock(&self.folders.read).remove(&self.name);
-        let mut state = lock(&self.reading.state);
-        if matches!(*state, State::GoesOn) {
-            *state = State::Ended(None);
-        }
-        drop(state);
+        *lock(&self.reading.state) = State::Ended(self.found.take());
         self.reading.ended.notify_all();
     }
 }
@@ -174,7 +173,12 @@ mod tests {
         assert!(matches!(folders.read("b/"), Part::Reads(_)));
         let reading = Arc::clone(&reader.reading);
         let found = thread::scope(|scope| {
-            let waits = scope.spawn(|| folders.read("a/"));
+            let waits = scope.spawn(|| {
+                let part = folders.read("a/");
+                let is_over = lock(&folders.read).is_empty();
+                assert!(is_over || !matches!(part, Part::Waited(_)));
+                part
+            });
             // The map, the reader, this test, and who waits, unless this comes only after it.
             while Arc::strong_count(&reading) < 4 && !waits.is_finished() {
                 thread::yield_now();
