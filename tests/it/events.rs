@@ -1,14 +1,19 @@
 //! Streams of events: contract section 6, "Events".
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use siteconf::base::limits::EVENT_BYTES_MAX;
 
 use crate::harness::{Connection, Daemon, Project, Request, soon};
 use crate::waits::{AT_ONCE, Stage};
 
 /// Longer than a stream says nothing, and than one goes on whose session has ended.
 const QUIET_MAX: Duration = Duration::from_secs(70);
+
+/// No branch of these tests takes more bytes.
+const BRANCH_BYTES_MAX: usize = 2 << 10;
 
 /// An answer that goes on.
 struct Stream {
@@ -84,10 +89,11 @@ impl Stream {
         (id.strip_prefix("id: ").unwrap().to_owned(), data.unwrap())
     }
 
-    /// The branches and the deleted names of the next event of a project.
+    /// The branches and the deleted names of the next event of a project, which is not long.
     #[track_caller]
     fn changes(&mut self) -> (Value, Value) {
         let event = self.next().expect("an event comes");
+        assert!(event.len() < EVENT_BYTES_MAX + BRANCH_BYTES_MAX);
         let data = event.strip_prefix("data: ").unwrap();
         let mut data: Value = serde_json::from_str(data).unwrap();
         assert_eq!(data.as_object().unwrap().len(), 2, "{data}");
@@ -240,6 +246,77 @@ fn a_project_tells_which_branches_are_others_than_before() {
     other.save("main", "a.xml", "<x/>");
     project.save("main", "a.xml", "<c/>");
     assert_eq!(stream.changes(), (listed(project, &["main"]), none));
+}
+
+/// What a client knows of a project's branches, by their names.
+#[derive(Default)]
+struct Known {
+    branches: BTreeMap<String, Value>,
+    /// How often it was told of each.
+    told: BTreeMap<String, usize>,
+}
+
+impl Known {
+    /// Reads events until it knows what the list shows.
+    #[track_caller]
+    fn learn(&mut self, stream: &mut Stream, project: &Project) -> usize {
+        let list = project.user.get(&project.admin("/branches")).json();
+        let list = list.as_array().unwrap();
+        let mut events = 0;
+        while !self.branches.values().eq(list) {
+            let (branches, deleted) = stream.changes();
+            for branch in branches.as_array().unwrap() {
+                let name = branch["name"].as_str().unwrap().to_owned();
+                *self.told.entry(name.clone()).or_default() += 1;
+                self.branches.insert(name, branch.clone());
+            }
+            for name in deleted.as_array().unwrap() {
+                self.branches.remove(name.as_str().unwrap()).unwrap();
+            }
+            events += 1;
+        }
+        events
+    }
+}
+
+#[test]
+fn many_changes_are_told_in_several_events_each_once_and_the_last_state_wins() {
+    let stage = Stage::set();
+    let (daemon, project) = (&stage.daemon, &stage.project);
+    let names: Vec<_> = (0..250).map(|n| format!("side-{n:03}")).collect();
+    for name in &names {
+        project.add_branch(name);
+    }
+    let role = "ROLE_SITEBUILDER_USER__acme";
+    let reads_all = "ROLE_SITEBUILDER_EDITOR__READONLY";
+    let bob = project.seen_by(&daemon.user("bob", &[role, reads_all]));
+    let mut stream = Stream::open(daemon, &of_project(&bob));
+    stage.wait_until(1);
+    // All are shown otherwise then, and it is looked at them when one has changed.
+    daemon.run(&["user", "role", "remove", "bob", role], "");
+    soon(|| bob.branch_item("main")["permissions"]["write"] == false);
+    project.save("main", "a.xml", "<b/>");
+    let mut known = Known::default();
+    let events = known.learn(&mut stream, &bob);
+    assert!(events > 2, "{events}");
+    // It may have been looked at before that change, too.
+    known.told.remove("main");
+    assert!(known.told.keys().eq(&names));
+    assert!(known.told.values().all(|told| *told == 1));
+    // The client reads nothing meanwhile.
+    let (gone, stays) = names.split_at(1);
+    for turn in 0..2 {
+        for name in stays {
+            project.save(name, "a.xml", format!("<{turn}/>"));
+        }
+    }
+    let last = project.user.delete(&project.on(&gone[0], ""));
+    last.assert_empty(204);
+    known.learn(&mut stream, &bob);
+    // Nothing was left: what comes next is the next change, and no other.
+    project.save("side-100", "a.xml", "<next/>");
+    let next = (listed(&bob, &["side-100"]), json!([]));
+    assert_eq!(stream.changes(), next);
 }
 
 #[test]

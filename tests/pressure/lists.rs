@@ -1,34 +1,92 @@
 //! Long lists, made for many at once, and streams that watch them.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
+use std::net::TcpStream;
 use std::thread;
 
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
+use siteconf::base::limits::EVENT_BYTES_MAX;
 
-use crate::client::Client;
-use crate::daemon::{Daemon, on_branch};
-use crate::limited::{Crowd, alone, assert_within, open_files, put, start, with_project};
+use crate::client::{Answer, Client};
+use crate::daemon::{Daemon, on_branch, read};
+use crate::limited::{Crowd, alone, assert_within, open_files, put, start, status, with_project};
 
 const ADMIN: &str = "/site-builder/api";
 /// Clients that make what is listed, so that they share what a commit waits for.
 const MAKERS: usize = 16;
 /// Clients that ask for the same list at once.
 const CLIENTS: usize = 40;
+/// Whoever takes nothing is waited for longer than a test takes.
+const PATIENT: [&str; 2] = ["--write-s-max", "600"];
+/// Of a message that is told in two fields, each quote in two bytes.
+const QUOTES: usize = 4_000;
+/// No branch with such a message takes more bytes.
+const BRANCH_BYTES_MAX: usize = 5 * QUOTES;
 
-/// Makes one after the other of these.
-fn make(admin: &Client, target: &str, bodies: &[Value]) {
+/// Posts one after the other of these bodies, each to its target.
+fn post_all(admin: &Client, posts: &[(String, Value)], status: u16) {
     thread::scope(|scope| {
-        for part in bodies.chunks(bodies.len().div_ceil(MAKERS)) {
+        for part in posts.chunks(posts.len().div_ceil(MAKERS)) {
             let mut admin = admin.another();
             scope.spawn(move || {
-                for body in part {
-                    let made = admin.post(target, body);
-                    assert_eq!(made.status, 201, "{made:?}");
+                for (target, body) in part {
+                    let answer = admin.post(target, body);
+                    assert_eq!(answer.status, status, "{answer:?}");
                 }
             });
         }
     });
+}
+
+/// Makes one after the other of these.
+fn make(admin: &Client, target: &str, bodies: Vec<Value>) {
+    let posts = bodies.into_iter().map(|body| (target.to_owned(), body));
+    post_all(admin, &posts.collect::<Vec<_>>(), 201);
+}
+
+/// Makes branches beside `main`.
+fn make_branches(admin: &Client, count: usize) {
+    let branch = |number| json!({ "name": branch_name(number) });
+    make(
+        admin,
+        &of_project("/branches"),
+        (0..count).map(branch).collect(),
+    );
+}
+
+/// Saves a file in each of them, with a long message.
+fn say_much(admin: &Client, count: usize) {
+    let batch = |number| {
+        let target = on_branch("/batch").replace("/main/", &format!("/{}/", branch_name(number)));
+        let action = json!({ "action": "create", "file_path": "a.xml", "content": "<a/>" });
+        let body = json!({ "message": "\"".repeat(QUOTES), "actions": [action] });
+        (target, body)
+    };
+    post_all(admin, &(0..count).map(batch).collect::<Vec<_>>(), 200);
+}
+
+fn branch_name(number: usize) -> String {
+    format!("b{number:04}")
+}
+
+/// A connection on which a target was asked for, and nothing was read.
+fn ask(crowd: &Crowd, number: usize, client: &Client, target: &str) -> TcpStream {
+    let mut stream = crowd.connect(number);
+    let head = format!(
+        "GET {target} HTTP/1.1\r\nHost: a\r\n{}\r\n",
+        client.credential
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+/// The answer to a request with one more header line.
+fn with_line(daemon: &Daemon, client: &Client, target: &str, line: &str) -> Answer {
+    let credential = format!("{}{line}\r\n", client.credential);
+    daemon.again(&credential).get(target)
 }
 
 /// Who asks for these lists gets them, or is told to come again.
@@ -53,8 +111,8 @@ fn assert_bounded(daemon: &Daemon, client: &Client, target: &str) {
 fn with_branches(count: usize) -> (Daemon, Client) {
     let (daemon, admin) = with_project(&[]);
     let branch = |number: usize| json!({ "name": format!("{number:0>250}"), "from": "main" });
-    let branches: Vec<_> = (0..count).map(branch).collect();
-    make(&admin, &of_project("/branches"), &branches);
+    let branches = (0..count).map(branch).collect();
+    make(&admin, &of_project("/branches"), branches);
     (daemon, admin)
 }
 
@@ -70,13 +128,13 @@ fn lists_of_tokens() {
     let kind = "t".repeat(32);
     let name = |number: usize| format!("{number:0>100}");
     let project = |number| json!({ "name": name(number), "type": kind });
-    let projects: Vec<_> = (0..100).map(project).collect();
-    make(&admin, &format!("{ADMIN}/projects"), &projects);
+    let projects = (0..100).map(project).collect();
+    make(&admin, &format!("{ADMIN}/projects"), projects);
     let repos: Vec<_> = (0..100).map(|n| format!("{}.{kind}", name(n))).collect();
     let token = |number: usize| json!({ "name": number.to_string(), "repos": repos });
-    let tokens: Vec<_> = (0..300).map(token).collect();
+    let tokens = (0..300).map(token).collect();
     let target = format!("{ADMIN}/tokens");
-    make(&admin, &target, &tokens);
+    make(&admin, &target, tokens);
     assert_bounded(&daemon, &admin, &target);
 }
 
@@ -112,13 +170,7 @@ fn streams_that_tell_of_many_branches() {
     let crowd = Crowd::of(&daemon);
     let mut held: Vec<_> = (0..300)
         .map(|number| {
-            let mut stream = crowd.connect(number);
-            let head = format!(
-                "GET {target} HTTP/1.1\r\nHost: a\r\n{}\r\n",
-                admin.credential
-            );
-            stream.write_all(head.as_bytes()).unwrap();
-            let mut stream = BufReader::new(stream);
+            let mut stream = BufReader::new(ask(&crowd, number, &admin, &target));
             let mut line = String::new();
             stream.read_line(&mut line).unwrap();
             assert_eq!(line, "HTTP/1.1 200 OK\r\n");
@@ -131,6 +183,139 @@ fn streams_that_tell_of_many_branches() {
         let told = stream.lines().map(Result::unwrap);
         let mut told = told.filter(|line| line.starts_with("data: "));
         assert!(told.next().unwrap().contains("\"name\":\"main\""));
+    }
+    assert_within(&daemon);
+}
+
+#[test]
+fn a_long_list_of_branches_is_what_a_short_one_is() {
+    const COUNT: usize = 300;
+    let _alone = alone();
+    let (daemon, mut admin) = with_project(&[]);
+    make_branches(&admin, COUNT);
+    say_much(&admin, COUNT);
+    let mut reader = daemon.reader(&mut admin);
+    let total = (COUNT + 1).to_string();
+    for (client, target, total) in [
+        (&mut admin, of_project("/branches"), None),
+        (&mut reader, read("/branches"), Some(total.as_str())),
+    ] {
+        let plain = client.get(&target);
+        assert_eq!(plain.status, 200);
+        assert_eq!(plain.header("transfer-encoding"), Some("chunked"));
+        assert_eq!(plain.header("x-total"), total);
+        let list = plain.json();
+        let mut list = list.as_array().unwrap().iter();
+        for number in 0..COUNT {
+            let branch = list.next().unwrap();
+            assert_eq!(branch["name"], branch_name(number));
+            assert_eq!(branch["default"], false);
+            assert_eq!(branch["commit"]["message"], "\"".repeat(QUOTES));
+        }
+        assert_eq!(list.next().unwrap()["default"], true);
+        assert!(list.next().is_none());
+        let packed = with_line(&daemon, client, &target, "Accept-Encoding: gzip");
+        assert_eq!(packed.header("content-encoding"), Some("gzip"));
+        let mut unpacked = Vec::new();
+        let mut decoder = GzDecoder::new(packed.body.as_slice());
+        decoder.read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == plain.body);
+        let [tag, other] = [&plain, &packed].map(|it| it.header("etag").unwrap().to_owned());
+        assert_ne!(tag, other);
+        let knows = |tag: &str, coding: &str| {
+            let line = format!("If-None-Match: {tag}\r\nAccept-Encoding: {coding}");
+            with_line(&daemon, client, &target, &line)
+        };
+        for (tag, coding) in [(&tag, "identity"), (&other, "gzip")] {
+            let known = knows(tag, coding);
+            assert_eq!((known.status, known.body.len()), (304, 0));
+            assert_eq!(known.header("etag"), Some(tag.as_str()));
+        }
+        assert_eq!(knows(&tag, "gzip").status, 200);
+        // What is made for the next client is the same.
+        let again = client.another().get(&target);
+        assert!(again.body == plain.body && again.header("etag") == Some(tag.as_str()));
+        put(
+            &mut daemon.admin(),
+            "a.xml",
+            total.unwrap_or("0").as_bytes(),
+        );
+        assert_eq!(knows(&tag, "identity").status, 200);
+    }
+    let page = reader.get(&read("/branches?per_page=100&page=2")).json();
+    let whole = reader.get(&read("/branches")).json();
+    assert_eq!(
+        page.as_array().unwrap()[..],
+        whole.as_array().unwrap()[100..200]
+    );
+}
+
+#[test]
+fn readers_that_take_nothing_of_lists_of_branches_with_long_messages() {
+    const COUNT: usize = 2_000;
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, mut admin) = with_project(&PATIENT);
+    make_branches(&admin, COUNT);
+    say_much(&admin, COUNT);
+    let reader = daemon.reader(&mut admin);
+    let crowd = Crowd::of(&daemon);
+    for (client, target) in [
+        (&admin, of_project("/branches")),
+        (&reader, read("/branches")),
+    ] {
+        let held: Vec<_> = (0..CLIENTS)
+            .map(|number| ask(&crowd, number, client, &target))
+            .collect();
+        let statuses: Vec<_> = held
+            .iter()
+            .map(|stream| status(stream.try_clone().unwrap()))
+            .collect();
+        assert!(statuses.contains(&200), "{statuses:?}");
+        let allowed = |status: &u16| matches!(status, 200 | 429 | 503);
+        assert!(statuses.iter().all(allowed), "{statuses:?}");
+        assert_within(&daemon);
+    }
+}
+
+#[test]
+fn streams_that_are_read_late_and_tell_of_branches_with_long_messages() {
+    const COUNT: usize = 1_500;
+    let _alone = alone();
+    open_files(2_000);
+    let (daemon, admin) = with_project(&PATIENT);
+    make_branches(&admin, COUNT);
+    let crowd = Crowd::of(&daemon);
+    let target = of_project("/events");
+    let begun = |number| {
+        let mut stream = BufReader::new(ask(&crowd, number, &admin, &target));
+        let mut line = String::new();
+        stream.read_line(&mut line).unwrap();
+        assert_eq!(line, "HTTP/1.1 200 OK\r\n");
+        stream
+    };
+    let mut held: Vec<_> = (0..CLIENTS).map(begun).collect();
+    let last = held.pop().unwrap();
+    say_much(&admin, COUNT);
+    // More than was made for each before it was left standing, so that it is looked at the branches once more.
+    let mut some = vec![0; 512 << 10];
+    for stream in &mut held {
+        stream.read_exact(&mut some).unwrap();
+    }
+    assert_within(&daemon);
+    let told = last.lines().map(Result::unwrap);
+    let mut told = told.filter(|line| line.starts_with("data: {"));
+    let mut names = BTreeSet::new();
+    while names.len() < COUNT {
+        let event = told.next().unwrap();
+        let length = event.len();
+        assert!(length < EVENT_BYTES_MAX + BRANCH_BYTES_MAX, "{length}");
+        let event: Value = serde_json::from_str(&event["data: ".len()..]).unwrap();
+        for branch in event["branches"].as_array().unwrap() {
+            let name = branch["name"].as_str().unwrap();
+            assert!(names.insert(name.to_owned()), "{name} is told twice");
+            assert_eq!(branch["commit"]["message"], "\"".repeat(QUOTES));
+        }
     }
     assert_within(&daemon);
 }

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use flate2::write::GzEncoder;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, VARY};
+use serde::Serialize;
 
 use crate::base::limits::{LIST_PART_BYTES, LIST_PART_OF_FOLDERS_BYTES, LISTED_ENTRIES_WHOLE_MAX};
-use crate::http::error::ApiFlavor;
+use crate::http::error::{ApiFlavor, Error};
 use crate::http::reply::coding::{Coding, encoder};
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
@@ -106,12 +107,45 @@ fn reply(
     parts: impl Parts + 'static,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Reply {
-    let body = ChunkStream::new(LongList::new(parts, coding));
+    let body = body(coding, parts);
     let mut reply = Reply::pieces(StatusCode::OK, "application/json", body);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
     reply.coded(coding)
+}
+
+/// The body of such an answer.
+pub(in crate::http) fn body(coding: Coding, parts: impl Parts + 'static) -> ChunkStream {
+    ChunkStream::new(LongList::new(parts, coding))
+}
+
+/// Entries that are made one after the other.
+pub(in crate::http) struct Each<I>(pub(in crate::http) I);
+
+impl<T: Serialize, I: Iterator<Item = Result<T, Error>> + Send + Sync> Parts for Each<I> {
+    fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let text = part(&mut self.0, LIST_PART_BYTES).map_err(io::Error::other)?;
+        Ok((!text.is_empty()).then(|| text.into_bytes()))
+    }
+}
+
+/// The JSON of the next entries with commas between them, empty at the end. None is made once there are so many bytes.
+pub(in crate::http) fn part<T: Serialize>(
+    entries: &mut impl Iterator<Item = Result<T, Error>>,
+    bytes_max: usize,
+) -> Result<String, Error> {
+    let mut text = String::new();
+    while text.len() < bytes_max
+        && let Some(entry) = entries.next()
+    {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        let shown = serde_json::to_string(&entry?);
+        text.push_str(&shown.expect("answers have text keys and finite numbers"));
+    }
+    Ok(text)
 }
 
 /// A list on its way: a JSON array.

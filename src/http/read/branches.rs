@@ -8,15 +8,17 @@ use super::kept;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
-use crate::http::list::pagination::{self, Paging};
+use crate::http::list::pagination::{self, PageHeaders, Paging};
 use crate::http::list::search::Search;
+use crate::http::list::stream::{self, Each, Parts};
 use crate::http::reply::cache::RenderedKey;
 use crate::http::reply::coding::Coding;
+use crate::http::reply::json::ListText;
 use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::branch::BranchJson;
-use crate::repo::{BranchNames, Project};
+use crate::repo::{Branch, BranchNames, Project};
 
 /// About so many bytes are told of a branch.
 const BRANCH_BYTES: usize = 1 << 10;
@@ -40,12 +42,13 @@ impl Sort {
     }
 }
 
-/// The answer of [`list`] if it is kept for the state that the project's branches are in.
+/// The answer of [`list`] if it is kept as a whole for the state that the project's branches are in.
 pub(super) fn found_list(
     context: &RequestContext,
     project: &Project,
 ) -> Result<Option<Reply>, Error> {
-    kept::found(context, project, &list_key(context, project)?)
+    let kept = context.service.rendered.get(&list_key(context, project)?);
+    Ok(kept.and_then(|kept| kept.whole_reply(context.headers())))
 }
 
 /// The answer of [`show`] if it is kept for that state.
@@ -59,11 +62,28 @@ pub(super) fn found(
 
 /// Lists branches by name or by the time of their commits; with `search` and `regex` those that match. An
 /// exact match of `search` comes first.
+///
+/// # Limits
+/// A list of more than [`BRANCHES_WHOLE_BYTES_MAX`](crate::base::limits::BRANCHES_WHOLE_BYTES_MAX) is made once for its
+/// tag, which is kept, and for each client while it is sent.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let key = list_key(context, project)?;
-    kept::found_or_made(context, project, &key, || {
-        render_list(context, project, key.coding)
-    })
+    let mut found = None;
+    let rendered = context.service.rendered.get_or_render(&key, || {
+        let listed = Listed::find(context, project)?;
+        let rendered = listed.render(context, key.coding)?;
+        found = Some(listed);
+        Ok(rendered)
+    })?;
+    if let Some(reply) = rendered.whole_reply(context.headers()) {
+        return Ok(reply);
+    }
+    let listed = match found {
+        Some(listed) => listed,
+        None => Listed::find(context, project)?,
+    };
+    let body = stream::body(key.coding, listed.into_parts(context));
+    Ok(rendered.reply(context.headers()).with_pieces(body))
 }
 
 /// Shows one branch.
@@ -109,66 +129,94 @@ fn key(context: &RequestContext, project: &Project, name: &str) -> Result<Render
     kept::key(context, project, asked)
 }
 
-fn render_list(
-    context: &RequestContext,
-    project: &Project,
-    coding: Coding,
-) -> Result<Rendered, Error> {
-    let query = &context.query;
-    let paging = Paging::of(query)?;
-    let sort = Sort::parse(query.text("sort")?)?;
-    let search = query.text("search")?.map(Search::parse);
-    let regex = query.text("regex")?.map(expression).transpose()?;
+/// The branches of a list in its order, or those of a page of it. Each is read when it is shown.
+struct Listed {
+    project: Project,
+    names: BranchNames,
+    /// Their places among the names.
+    places: Vec<usize>,
+    default: Option<Branch>,
+    headers: PageHeaders,
+}
 
-    let names = project.branch_names()?;
-    let mut places = if search.is_none() && regex.is_none() {
-        (0..names.len()).collect()
-    } else {
-        filtered(&names, |name| {
-            search.as_ref().is_none_or(|search| search.matches(name))
-                && regex.as_ref().is_none_or(|regex| regex.is_match(name))
-        })?
-    };
-    let mut ranks = Vec::new();
-    if sort != Sort::Name {
-        ranks.resize(names.len(), 0);
-        for &place in &places {
-            let branch = project.open_branches(&names, [place])?.pop();
-            // By what is shown: a save of the same bytes is no commit.
-            let commit = branch.map(|branch| branch.last_commit()).transpose()?;
-            let at = commit.map_or(0, |commit| commit.at.ms());
-            ranks[place] = if sort == Sort::Newest { -at } else { at };
+impl Listed {
+    fn find(context: &RequestContext, project: &Project) -> Result<Self, Error> {
+        let query = &context.query;
+        let paging = Paging::of(query)?;
+        let sort = Sort::parse(query.text("sort")?)?;
+        let search = query.text("search")?.map(Search::parse);
+        let regex = query.text("regex")?.map(expression).transpose()?;
+
+        let names = project.branch_names()?;
+        let mut places = if search.is_none() && regex.is_none() {
+            (0..names.len()).collect()
+        } else {
+            filtered(&names, |name| {
+                search.as_ref().is_none_or(|search| search.matches(name))
+                    && regex.as_ref().is_none_or(|regex| regex.is_match(name))
+            })?
+        };
+        let mut ranks = Vec::new();
+        if sort != Sort::Name {
+            ranks.resize(names.len(), 0);
+            for &place in &places {
+                let branch = project.open_branches(&names, [place])?.pop();
+                // By what is shown: a save of the same bytes is no commit.
+                let commit = branch.map(|branch| branch.last_commit()).transpose()?;
+                let at = commit.map_or(0, |commit| commit.at.ms());
+                ranks[place] = if sort == Sort::Newest { -at } else { at };
+            }
         }
-    }
-    let key = |place: usize| {
-        let name = names.name(place);
-        let exact = search
-            .as_ref()
-            .is_some_and(|search| search.is_exactly(name));
-        (!exact, ranks.get(place).copied().unwrap_or(0), name)
-    };
-    // The names rise already: without a rank or a match there is nothing to sort.
-    if sort != Sort::Name || search.is_some() {
-        places.sort_by_key(|&place| key(place));
-    }
-    let list = format!("branches/{}/{sort:?}", project.number());
-    let (page, headers) = pagination::cut(context, &paging, &list, places, |&place| {
-        let (other, rank, name) = key(place);
-        (other, rank, name.to_owned())
-    })?;
-    let _room = context.room_to_list(page.len().saturating_mul(BRANCH_BYTES))?;
-    let branches = project.open_branches(&names, page)?;
-    let default = project.default_among(&names)?;
-    let shown: Vec<_> = branches
-        .iter()
-        .map(|branch| {
-            let is_default = default
+        let key = |place: usize| {
+            let name = names.name(place);
+            let exact = search
                 .as_ref()
-                .is_some_and(|default| default.name() == branch.name());
-            BranchJson::new(context, project, branch, is_default)
+                .is_some_and(|search| search.is_exactly(name));
+            (!exact, ranks.get(place).copied().unwrap_or(0), name)
+        };
+        // The names rise already: without a rank or a match there is nothing to sort.
+        if sort != Sort::Name || search.is_some() {
+            places.sort_by_key(|&place| key(place));
+        }
+        let list = format!("branches/{}/{sort:?}", project.number());
+        let (places, headers) = pagination::cut(context, &paging, &list, places, |&place| {
+            let (other, rank, name) = key(place);
+            (other, rank, name.to_owned())
+        })?;
+        Ok(Self {
+            default: project.default_among(&names)?,
+            project: project.clone(),
+            names,
+            places,
+            headers,
         })
-        .collect::<Result<_, _>>()?;
-    json::shared(context, &shown, headers.lines(), Freshness::Moving, coding)
+    }
+
+    fn render(&self, context: &RequestContext, coding: Coding) -> Result<Rendered, Error> {
+        let _room = context.room_to_list(self.places.len().saturating_mul(BRANCH_BYTES))?;
+        let shown = self.places.iter();
+        let shown = shown.filter_map(|&place| self.show(context, place).transpose());
+        let text = ListText::of(shown)?;
+        json::shared_list(context, text, self.headers.lines(), coding)
+    }
+
+    /// The same list, made while it is sent. A branch that has changed since the tag was made is shown as it is then:
+    /// the state that the tag is of is over.
+    fn into_parts(mut self, context: &RequestContext) -> impl Parts + use<> {
+        let context = context.clone();
+        let places = std::mem::take(&mut self.places).into_iter();
+        Each(places.filter_map(move |place| self.show(&context, place).transpose()))
+    }
+
+    /// The branch at this place among the names, `None` for one that was deleted meanwhile.
+    fn show(&self, context: &RequestContext, place: usize) -> Result<Option<BranchJson>, Error> {
+        let Some(branch) = self.project.open_branches(&self.names, [place])?.pop() else {
+            return Ok(None);
+        };
+        let default = self.default.as_ref();
+        let is_default = default.is_some_and(|default| default.name() == branch.name());
+        BranchJson::new(context, &self.project, &branch, is_default).map(Some)
+    }
 }
 
 /// The places of the names that fit.

@@ -63,7 +63,7 @@ pub(in crate::http) fn rendered(
 ) -> Rendered {
     let tag = ETag::of_blob(file.blob());
     let unchanged = not_modified(&tag, freshness);
-    Rendered::new(whole, bytes, tag, &unchanged)
+    Rendered::new(whole, Some(bytes), tag, &unchanged)
 }
 
 fn not_modified(tag: &ETag, freshness: Freshness) -> Reply {

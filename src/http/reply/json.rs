@@ -2,13 +2,14 @@
 //! whoever takes it.
 
 use bytes::Bytes;
-use hyper::header::{HeaderName, HeaderValue, LINK, VARY};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, LINK, VARY};
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
 use super::coding::Coding;
 use super::rendered::Rendered;
 use super::{Freshness, Reply, VARY_COMPRESSED};
+use crate::base::limits::BRANCHES_WHOLE_BYTES_MAX;
 use crate::http::error::Error;
 use crate::http::list::links;
 use crate::http::request::conditions::ETag;
@@ -24,13 +25,21 @@ pub(in crate::http) fn rendered(
     freshness: Freshness,
     coding: Coding,
 ) -> Rendered {
-    let text = to_json(value);
+    rendered_text(to_json(value), lines, freshness, coding)
+}
+
+fn rendered_text(
+    text: Vec<u8>,
+    lines: &HeaderLines,
+    freshness: Freshness,
+    coding: Coding,
+) -> Rendered {
     let coding = coding.worth_it(text.len());
-    let tag = tag_of(&text, lines, coding);
+    let tag = tag_of(&blake3::hash(&text), lines, coding);
     let bytes = Bytes::from(coding.encode(text));
     let reply = whole(bytes.clone(), lines, freshness, coding, &tag);
     let unchanged = unchanged(&tag, freshness);
-    Rendered::new(&reply, bytes, tag, &unchanged)
+    Rendered::new(&reply, Some(bytes), tag, &unchanged)
 }
 
 /// As [`rendered`], and counted for who sent this request, the first of those who get it.
@@ -45,6 +54,32 @@ pub(in crate::http) fn shared(
     coding: Coding,
 ) -> Result<Rendered, Error> {
     rendered(value, lines, freshness, coding).counted(|bytes| context.count(bytes))
+}
+
+/// The same of a list, which always has to be asked for again. Of a long one there is no more than the head.
+///
+/// # Errors
+/// As there.
+pub(in crate::http) fn shared_list(
+    context: &RequestContext,
+    list: ListText,
+    lines: &HeaderLines,
+    coding: Coding,
+) -> Result<Rendered, Error> {
+    let freshness = Freshness::Moving;
+    match list {
+        ListText::Whole(text) => {
+            rendered_text(text, lines, freshness, coding).counted(|bytes| context.count(bytes))
+        }
+        ListText::Long(digest) => {
+            let tag = tag_of(&digest, lines, coding);
+            let json = HeaderValue::from_static("application/json");
+            let head = Reply::empty(StatusCode::OK).with(CONTENT_TYPE, json);
+            let head = with_lines(head, lines, freshness, coding, &tag);
+            let unchanged = unchanged(&tag, freshness);
+            Ok(Rendered::new(&head, None, tag, &unchanged))
+        }
+    }
 }
 
 /// Answers a request with a value, made for it alone.
@@ -83,15 +118,68 @@ pub(in crate::http) fn list_of<T: Serialize>(
     entries: impl Iterator<Item = Result<T, Error>>,
     lines: &HeaderLines,
 ) -> Result<Reply, Error> {
-    let mut text = vec![b'['];
+    let mut array = JsonArray::default();
     for entry in entries {
-        if text.len() > 1 {
-            text.push(b',');
-        }
-        text.append(&mut to_json(&entry?));
+        array.add(&entry?);
     }
-    text.push(b']');
-    respond_text(context, text, Freshness::Moving, lines)
+    respond_text(context, array.end(), Freshness::Moving, lines)
+}
+
+/// The text of a list whose entries can be made once more, or what its tag is made of.
+#[derive(Debug)]
+pub(in crate::http) enum ListText {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// The digest of more than [`BRANCHES_WHOLE_BYTES_MAX`] bytes, which are to be made while they are sent.
+    Long(blake3::Hash),
+}
+
+impl ListText {
+    /// Of these entries, which are made one after the other.
+    ///
+    /// # Errors
+    /// Those of an entry.
+    pub(in crate::http) fn of<T: Serialize>(
+        entries: impl Iterator<Item = Result<T, Error>>,
+    ) -> Result<Self, Error> {
+        let mut array = JsonArray::default();
+        let mut hasher = None;
+        for entry in entries {
+            array.add(&entry?);
+            if array.text.len() > BRANCHES_WHOLE_BYTES_MAX {
+                let hasher = hasher.get_or_insert_with(blake3::Hasher::new);
+                hasher.update(&array.text);
+                array.text.clear();
+            }
+        }
+        let text = array.end();
+        Ok(match hasher {
+            None => Self::Whole(text),
+            Some(mut hasher) => Self::Long(hasher.update(&text).finalize()),
+        })
+    }
+}
+
+/// A JSON array to which one entry after the other is added.
+#[derive(Default)]
+struct JsonArray {
+    /// What was not taken out of it.
+    text: Vec<u8>,
+    begun: bool,
+}
+
+impl JsonArray {
+    fn add(&mut self, entry: &impl Serialize) {
+        self.text.push(if self.begun { b',' } else { b'[' });
+        self.begun = true;
+        self.text.append(&mut to_json(entry));
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        let end: &[u8] = if self.begun { b"]" } else { b"[]" };
+        self.text.extend_from_slice(end);
+        self.text
+    }
 }
 
 /// Answers with a list that is made on request and has no tag.
@@ -133,7 +221,7 @@ fn answer_to(
     count: impl FnOnce(Bytes) -> Result<Bytes, Error>,
 ) -> Result<Reply, Error> {
     let coding = Coding::accepted(request).worth_it(text.len());
-    let tag = tag_of(&text, lines, coding);
+    let tag = tag_of(&blake3::hash(&text), lines, coding);
     if tag.is_known_to(request) {
         return Ok(unchanged(&tag, freshness));
     }
@@ -148,7 +236,18 @@ fn whole(
     coding: Coding,
     tag: &ETag,
 ) -> Reply {
-    let mut reply = Reply::bytes(StatusCode::OK, "application/json", bytes).coded(coding);
+    let reply = Reply::bytes(StatusCode::OK, "application/json", bytes);
+    with_lines(reply, lines, freshness, coding, tag)
+}
+
+fn with_lines(
+    reply: Reply,
+    lines: &HeaderLines,
+    freshness: Freshness,
+    coding: Coding,
+    tag: &ETag,
+) -> Reply {
+    let mut reply = reply.coded(coding);
     for (name, value) in lines {
         reply = reply.with(name.clone(), value.clone());
     }
@@ -162,8 +261,7 @@ pub(in crate::http) fn to_json(value: &impl Serialize) -> Vec<u8> {
 
 /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and
 /// then its headers do not.
-fn tag_of(text: &[u8], lines: &HeaderLines, coding: Coding) -> ETag {
-    let digest = blake3::hash(text);
+fn tag_of(digest: &blake3::Hash, lines: &HeaderLines, coding: Coding) -> ETag {
     let mut parts = vec![&digest.as_bytes()[..]];
     for (name, value) in lines {
         parts.extend([name.as_str().as_bytes(), value.as_bytes()]);
@@ -185,6 +283,19 @@ mod tests {
     use hyper::header::{ETAG, IF_NONE_MATCH};
 
     use super::*;
+
+    #[test]
+    fn the_digest_of_a_long_list_is_that_of_its_text() {
+        let entry = "x".repeat(BRANCHES_WHOLE_BYTES_MAX / 3);
+        for (count, is_long) in [(0, false), (1, false), (2, false), (4, true), (9, true)] {
+            let entries = vec![&entry; count];
+            let text = to_json(&entries);
+            match ListText::of(entries.iter().map(Ok)).unwrap() {
+                ListText::Whole(whole) => assert!(!is_long && whole == text),
+                ListText::Long(digest) => assert!(is_long && digest == blake3::hash(&text)),
+            }
+        }
+    }
 
     #[test]
     fn a_list_is_sent_once() {

@@ -170,9 +170,14 @@ impl Reply {
         content_type: &'static str,
         body: ChunkStream,
     ) -> Self {
-        let mut reply = Self::empty(status);
-        reply.body = ReplyBody::Pieces(body);
+        let reply = Self::empty(status).with_pieces(body);
         reply.with(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    /// The answer with this body, which is made while it is sent.
+    pub(super) fn with_pieces(mut self, body: ChunkStream) -> Self {
+        self.body = ReplyBody::Pieces(body);
+        self
     }
 
     /// An answer that tells what happens, for as long as the client listens.

@@ -12,7 +12,8 @@ use crate::repo::{Past, Project};
 /// The bytes and the headers of an answer, and those that say that a client has it.
 #[derive(Clone, Debug)]
 pub(in crate::http) struct Rendered {
-    bytes: Bytes,
+    /// `None` where they are too many to be held: they are made for each client, while they are sent.
+    bytes: Option<Bytes>,
     tag: ETag,
     headers: HeaderMap,
     unchanged: HeaderMap,
@@ -24,7 +25,7 @@ pub(in crate::http) struct Rendered {
 
 impl Rendered {
     /// Of an answer of status 200 with these bytes and this tag, and the answer of status 304.
-    pub(super) fn new(whole: &Reply, bytes: Bytes, tag: ETag, unchanged: &Reply) -> Self {
+    pub(super) fn new(whole: &Reply, bytes: Option<Bytes>, tag: ETag, unchanged: &Reply) -> Self {
         Self {
             bytes,
             tag,
@@ -68,7 +69,7 @@ impl Rendered {
         mut self,
         count: impl FnOnce(Bytes) -> Result<Bytes, Error>,
     ) -> Result<Self, Error> {
-        self.bytes = count(self.bytes)?;
+        self.bytes = self.bytes.map(count).transpose()?;
         Ok(self)
     }
 
@@ -76,16 +77,24 @@ impl Rendered {
     pub(super) fn memory(&self) -> usize {
         let lines = || self.headers.iter().chain(&self.unchanged);
         let values = lines().map(|(_, value)| value.len()).sum::<usize>();
-        1024 + 160 * lines().count() + values + self.bytes.len()
+        let bytes = self.bytes.as_ref().map_or(0, Bytes::len);
+        1024 + 160 * lines().count() + values + bytes
     }
 
-    /// The answer to a request with these headers: 304 when the client has it.
+    /// The answer to a request with these headers: 304 when the client has it. Else it lacks its body where that is not
+    /// held.
     pub(in crate::http) fn reply(&self, request: &HeaderMap) -> Reply {
         if self.tag.is_known_to(request) {
             return Reply::prepared(StatusCode::NOT_MODIFIED, self.unchanged.clone(), None);
         }
-        let bytes = Some(self.bytes.clone());
-        Reply::prepared(StatusCode::OK, self.headers.clone(), bytes)
+        Reply::prepared(StatusCode::OK, self.headers.clone(), self.bytes.clone())
+    }
+
+    /// The same, `None` for one that lacks its body.
+    pub(in crate::http) fn whole_reply(&self, request: &HeaderMap) -> Option<Reply> {
+        let reply = self.reply(request);
+        let is_whole = self.bytes.is_some() || reply.status == StatusCode::NOT_MODIFIED;
+        is_whole.then_some(reply)
     }
 }
 

@@ -1,5 +1,6 @@
 //! An answer that goes on: it tells of each change, so that a page need not ask.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ const UNBUFFERED: (HeaderName, HeaderValue) = (
 /// What a stream tells of.
 pub(in crate::http) trait Source: Send + 'static {
     /// The events since the last look, each with its empty line, or an empty text; and a place, taken
-    /// before, among those who are told of the next change.
+    /// before, among those who are told of the next change. What is long is told by several looks, in parts.
     ///
     /// # Errors
     /// Who asked may not be told any more, or what it is about is gone.
@@ -43,6 +44,11 @@ pub(in crate::http) trait Source: Send + 'static {
     /// # Errors
     /// As those of a look.
     fn is_unchanged(&self) -> Result<bool, Error>;
+
+    /// True if another look is due without a change: the last one has not told all that it found.
+    fn is_due(&self) -> bool {
+        false
+    }
 }
 
 /// Answers with a stream. `first` is what the first look at the source gave: what is refused there is
@@ -50,7 +56,8 @@ pub(in crate::http) trait Source: Send + 'static {
 ///
 /// # Limits
 /// A stream takes a place among the requests that wait. It ends after [`EVENTS_S_MAX`] seconds, when the
-/// source may not be looked at any more, when the client stops sending, and when the service stops.
+/// source may not be looked at any more, when the client stops sending, and when the service stops. It is looked at
+/// when the client has taken what was told before, so a stream holds what one look tells.
 ///
 /// # Errors
 /// As [`RequestContext::wait`].
@@ -118,6 +125,7 @@ impl<S: Source, P: Send> Teller<S, P> {
             }
             let is_quiet = tokio::select! {
                 () = self.held.left() => return None,
+                () = ready(()), if self.source.is_due() => false,
                 () = self.subscription.told() => false,
                 () = sleep_until(quiet_end.min(self.end)) => true,
             };
@@ -130,7 +138,9 @@ impl<S: Source, P: Send> Teller<S, P> {
             // Why, the client learns when it comes again.
             let (events, subscription) = self.source.look().await.ok()?;
             self.subscription = subscription;
-            self.pause_end = Instant::now() + Duration::from_millis(EVENTS_PAUSE_MS);
+            if !self.source.is_due() {
+                self.pause_end = Instant::now() + Duration::from_millis(EVENTS_PAUSE_MS);
+            }
             if !events.is_empty() {
                 return Some(events);
             }
@@ -144,6 +154,7 @@ impl<S: Source, P: Send> Teller<S, P> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
     use crate::http::wire::connection_state::ConnectionState;
@@ -172,6 +183,28 @@ mod tests {
         }
     }
 
+    /// Tells something in so many parts.
+    struct Parts {
+        subscriptions: Arc<Subscriptions>,
+        left: Arc<AtomicU32>,
+    }
+
+    impl Source for Parts {
+        async fn look(&mut self) -> Result<(String, Subscription), Error> {
+            let subscription = self.subscriptions.subscription();
+            let left = self.left.fetch_sub(1, Ordering::Relaxed);
+            Ok((left.to_string(), subscription))
+        }
+
+        fn is_unchanged(&self) -> Result<bool, Error> {
+            Ok(!self.is_due())
+        }
+
+        fn is_due(&self) -> bool {
+            self.left.load(Ordering::Relaxed) > 0
+        }
+    }
+
     struct Stage {
         subscriptions: Arc<Subscriptions>,
         news: Arc<Mutex<Vec<String>>>,
@@ -188,10 +221,13 @@ mod tests {
         }
 
         fn stream(&self) -> Events {
-            let source = News {
+            self.stream_of(News {
                 subscriptions: Arc::clone(&self.subscriptions),
                 news: Arc::clone(&self.news),
-            };
+            })
+        }
+
+        fn stream_of(&self, source: impl Source) -> Events {
             let teller = Teller {
                 source,
                 first: Some(RETRY.to_owned()),
@@ -259,6 +295,24 @@ mod tests {
         stage.change("c").await;
         assert_eq!(next(&mut stream).await.unwrap(), "bc");
         assert_eq!(since.elapsed(), Duration::from_millis(EVENTS_PAUSE_MS));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_left_is_told_at_once_when_the_client_takes_it() {
+        let stage = Stage::set();
+        let left = Arc::new(AtomicU32::new(3));
+        let mut stream = stage.stream_of(Parts {
+            subscriptions: Arc::clone(&stage.subscriptions),
+            left: Arc::clone(&left),
+        });
+        next(&mut stream).await.unwrap();
+        let since = Instant::now();
+        for part in (1..=3).rev() {
+            assert_eq!(left.load(Ordering::Relaxed), part);
+            assert_eq!(next(&mut stream).await.unwrap(), part.to_string());
+        }
+        assert_eq!(since.elapsed(), Duration::ZERO);
+        assert_eq!(next(&mut stream).await.unwrap(), QUIET);
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,9 @@ use crate::access::{Caller, Right};
 use crate::http::admin::branch::shape::{AdminBranchJson, shown};
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
-use crate::http::reply::{Reply, json};
+use crate::http::list::stream::{self, Each};
+use crate::http::reply::json::ListText;
+use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
 use crate::repo::Branch;
@@ -25,7 +27,7 @@ struct NewBranch {
     from: Option<String>,
 }
 
-/// `GET /projects/<project>/branches`
+/// `GET /projects/<project>/branches`. A long list is made once for its tag, and once more while it is sent.
 pub(super) fn list(
     context: &RequestContext,
     caller: &Caller,
@@ -36,11 +38,35 @@ pub(super) fn list(
     let names = project.branch_names()?;
     let _room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
     let branches = project.branches()?;
-    let default = Branch::default_of(&branches);
-    let shown = branches
-        .iter()
-        .map(|branch| AdminBranchJson::new(context, &project, branch, default, permissions));
-    json::list_of(context, shown, &[])
+    let default = Branch::default_of(&branches).cloned();
+    let shown = branches.iter().map(|branch| {
+        AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
+    });
+    let digest = match ListText::of(shown)? {
+        ListText::Whole(text) => {
+            return json::respond_text(context, text, Freshness::Moving, &[]);
+        }
+        ListText::Long(digest) => digest,
+    };
+    // Until they are sent no branches are held. One that has changed by then is shown as it is: the state that the tag
+    // is of is over.
+    let (again, places) = (context.clone(), 0..names.len());
+    let shown = move |place| -> Result<Option<AdminBranchJson>, Error> {
+        let branch = project.open_branches(&names, [place])?.pop();
+        let shown = branch.map(|branch| {
+            AdminBranchJson::new(&again, &project, &branch, default.as_ref(), permissions)
+        });
+        shown.transpose()
+    };
+    let entries = Each(places.filter_map(move |place| shown(place).transpose()));
+    let made_of = vec![&digest.as_bytes()[..]];
+    Ok(stream::tagged(
+        context,
+        made_of,
+        entries,
+        Freshness::Moving,
+        &[],
+    ))
 }
 
 /// The revision that a body names as the beginning of a branch, `None` where there is none in its form.

@@ -4,19 +4,19 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use crate::access::ProjectRights;
+use crate::access::{Caller, ProjectRights};
 use crate::base::branch_name::BranchName;
+use crate::base::limits::EVENT_BYTES_MAX;
 use crate::http::admin::branch::shape::AdminBranchJson;
 use crate::http::admin::open::{Seen, open};
 use crate::http::blocking::Kind;
 use crate::http::error::Error;
+use crate::http::list::stream::part;
 use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::wait::events::{self, Source};
 use crate::http::wait::subscriptions::Subscription;
-use crate::repo::BranchStates;
+use crate::repo::{Branch, BranchStates, Project};
 
 /// Answers with the stream. It begins with nothing: who has it open reads the list, and misses no change.
 pub(in crate::http::admin) async fn respond(
@@ -29,6 +29,8 @@ pub(in crate::http::admin) async fn respond(
         project,
         seen: None,
         told: None,
+        telling: None,
+        is_due: false,
     };
     let first = source.look().await?;
     events::respond(&context, source, first)
@@ -38,25 +40,19 @@ pub(in crate::http::admin) async fn respond(
 struct AllBranches {
     context: Arc<RequestContext>,
     project: String,
-    /// What the last look was made of.
+    /// What the last look was made of that found something anew.
     seen: Option<Seen>,
-    /// What was found last.
+    /// What was found last of which all is told.
     told: Option<Found>,
+    /// What was found after that, and how many of the changes between the two are told.
+    telling: Option<(Found, usize)>,
+    is_due: bool,
 }
 
 struct Found {
     branches: BranchStates,
-    default: Option<BranchName>,
+    default: Option<Branch>,
     rights: ProjectRights,
-}
-
-/// What an event tells.
-#[derive(Debug, Serialize)]
-struct Changes {
-    /// Those that were made or changed, as they are now.
-    branches: Vec<AdminBranchJson>,
-    /// Names that no branch has any more.
-    deleted: Vec<BranchName>,
 }
 
 impl Source for AllBranches {
@@ -71,43 +67,92 @@ impl Source for AllBranches {
         let now = Seen::now(&self.context, &self.project)?;
         Ok(self.seen == Some(now))
     }
+
+    fn is_due(&self) -> bool {
+        self.is_due
+    }
 }
 
 impl AllBranches {
+    /// Goes on to tell what was found before, or finds what has changed since.
     fn look_now(&mut self) -> Result<(String, Subscription), Error> {
         let context = &self.context;
         let caller = context.watcher()?;
         let project = open(context, &caller, &self.project)?;
         let subscription = context.service.subscriptions.join(&project, None)?;
-        // Before what is read: a change between the two is another state.
-        let seen = Seen::now(context, &self.project)?;
-        let default = project.default_branch()?;
-        let found = Found {
-            branches: project.branch_states()?,
-            default: default.as_ref().map(|branch| branch.name().clone()),
-            rights: caller.rights_on(&project),
+        let goes_on = self.telling.is_some();
+        let (found, done) = if let Some(telling) = self.telling.take() {
+            telling
+        } else {
+            // Before what is read: a change between the two is another state.
+            self.seen = Some(Seen::now(context, &self.project)?);
+            (Found::now(&project, &caller)?, 0)
         };
-        self.seen = Some(seen);
-        let told = self.told.replace(found);
-        let (Some(told), Some(found)) = (told, &self.told) else {
+        let Some(told) = &self.told else {
+            self.told = Some(found);
             return Ok((String::new(), subscription));
         };
-        let is_shown_otherwise = |name: &BranchName| {
-            let is_default = |of: &Found| of.default.as_ref() == Some(name);
-            told.rights != found.rights || is_default(&told) != is_default(found)
-        };
-        let changes =
-            project.branch_changes(&told.branches, &found.branches, is_shown_otherwise)?;
-        if changes.changed.is_empty() && changes.gone.is_empty() {
-            return Ok((String::new(), subscription));
+        let (event, left) = next_event(context, &project, [told, &found], done)?;
+        // A change after what is told now was found was told to the subscription of then: it is looked for anew.
+        self.is_due = goes_on || left.is_some();
+        match left {
+            Some(done) => self.telling = Some((found, done)),
+            None => self.told = Some(found),
         }
-        let shown = changes.changed.iter().map(|branch| {
-            AdminBranchJson::new(context, &project, branch, default.as_ref(), found.rights)
-        });
-        let event = events::json(&Changes {
-            branches: shown.collect::<Result<_, _>>()?,
-            deleted: changes.gone,
-        });
-        Ok((format!("data: {event}\n\n"), subscription))
+        Ok((event, subscription))
     }
+}
+
+impl Found {
+    fn now(project: &Project, caller: &Caller) -> Result<Self, Error> {
+        Ok(Self {
+            default: project.default_branch()?,
+            branches: project.branch_states()?,
+            rights: caller.rights_on(project),
+        })
+    }
+
+    fn has_as_default(&self, name: &BranchName) -> bool {
+        let default = self.default.as_ref();
+        default.is_some_and(|default| default.name() == name)
+    }
+}
+
+/// The event that goes on when so many changes between two looks are told, empty where there is none, and how many are
+/// told with it, `None` for all. `branches` are those that were made or changed, as they were found, `deleted` names
+/// that no branch had any more.
+///
+/// # Limits
+/// Nothing is added after [`EVENT_BYTES_MAX`] bytes.
+fn next_event(
+    context: &RequestContext,
+    project: &Project,
+    [told, found]: [&Found; 2],
+    done: usize,
+) -> Result<(String, Option<usize>), Error> {
+    let is_shown_otherwise = |name: &BranchName| {
+        told.rights != found.rights || told.has_as_default(name) != found.has_as_default(name)
+    };
+    let changes = project.branch_changes(&told.branches, &found.branches, is_shown_otherwise)?;
+    let (changed, gone) = (changes.changed, changes.gone);
+    let all = changed.len() + gone.len();
+    if all == 0 {
+        return Ok((String::new(), None));
+    }
+    let mut shown = changed.iter().skip(done).map(|branch| {
+        AdminBranchJson::new(
+            context,
+            project,
+            branch,
+            found.default.as_ref(),
+            found.rights,
+        )
+    });
+    let names = gone.iter().skip(done.saturating_sub(changed.len()));
+    let mut names = names.map(Ok::<_, Error>);
+    let branches = part(&mut shown, EVENT_BYTES_MAX)?;
+    let deleted = part(&mut names, EVENT_BYTES_MAX.saturating_sub(branches.len()))?;
+    let left = shown.len() + names.len();
+    let event = format!("data: {{\"branches\":[{branches}],\"deleted\":[{deleted}]}}\n\n");
+    Ok((event, (left > 0).then(|| all - left)))
 }
