@@ -43,8 +43,8 @@ pub use error::{Error, Missing, Result, optional};
 pub use execution::Execution;
 pub use export::{ExportError, export};
 pub use history::{
-    AllCommits, Change, ChangesPage, Commit, Commits, EveryState, Snapshot, changed_files,
-    merge_base,
+    AllCommits, Change, ChangesPage, Commit, Commits, EveryState, LineCounts, PathCommits,
+    Snapshot, changed_files, merge_base,
 };
 pub use import::{
     DATA_FOLDER_NAMES, DigestStep, Exclude, FileLimit, FolderDigest, ImportChanges, ImportFolder,

@@ -167,9 +167,9 @@ impl Projects {
         uses.extend(self.shared.digests.cache_uses());
         uses.push(self.shared.absent_ids.cache_use());
         uses.push(self.shared.entered_snapshots.cache_use());
-        uses.push(self.shared.steps.cache_use());
+        uses.extend(self.shared.steps.cache_uses());
         uses.push(self.shared.last_changes.cache_use());
-        uses.push(self.shared.counted_changes.cache_use());
+        uses.extend(self.shared.counted_changes.cache_uses());
         let (firsts, moved) = (&self.shared.first_snapshots, &self.shared.moved_snapshots);
         uses.push(CacheUse::counted("first_snapshots", firsts));
         uses.push(CacheUse::counted("moved_snapshots", moved));

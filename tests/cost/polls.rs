@@ -46,6 +46,28 @@ fn commits_that_are_asked_for_again_are_read_once_until_a_branch_changes() {
     }
 }
 
+#[test]
+fn commits_of_a_path_are_looked_for_only_in_what_came_since_they_were_looked_for() {
+    let store = Arc::new(Counting::new(MemoryStore::default()));
+    let service = Service::over(&store, &Limits::default());
+    for number in 0..600 {
+        service.save("c.xml", &number.to_string());
+    }
+    let target = format!("{OF_PROJECT}/repository/commits?path=conf/a.xml&per_page=1");
+    let read = || -> (Answer, Passed) {
+        store.take();
+        let answer = service.get(&target);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        (answer, store.take())
+    };
+    let (first, passed) = read();
+    assert!(passed.records > 600, "{passed:?}");
+    service.save("c.xml", "last");
+    let (again, passed) = read();
+    assert_eq!(again, first);
+    assert!(passed.records < 50, "{passed:?}");
+}
+
 /// A store whose scans wait while it is held.
 #[derive(Debug, Default)]
 struct Holding {

@@ -57,6 +57,25 @@ fn commits_that_were_asked_for_before_take_no_long_place() {
 }
 
 #[test]
+fn a_commit_whose_lines_were_counted_takes_no_long_place_after_a_save_in_another_branch() {
+    let (daemon, project) = with_places(1, 0, 1);
+    project.add_branch("other");
+    for body in ["one\n", "one\ntwo\n"] {
+        project.save("main", "a.xml", body);
+    }
+    let [one, two] = [(); 2].map(|()| daemon.reader(&project));
+    let target = project.read("/commits/main");
+    let before = told(&two, &target);
+    assert_eq!(before["stats"]["additions"], 1);
+    let held = unread(&daemon, &one, &project.read("/archive.tar"));
+    project.save("other", "b.xml", "other");
+    assert_eq!(told(&two, &target), before);
+    // Of this one nobody has counted them.
+    assert!(takes_long(&two, &project.read("/commits/other")));
+    drop(held);
+}
+
+#[test]
 fn who_has_a_commit_is_told_so_and_each_address_has_links_to_itself() {
     let daemon = Daemon::start_with(&["--root-mount"]);
     let (project, reader) = stage(&daemon);

@@ -24,6 +24,8 @@ mod forgotten;
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 #[cfg(test)]
+mod history_searches;
+#[cfg(test)]
 mod import_links;
 #[cfg(test)]
 mod import_options;

@@ -149,10 +149,10 @@ impl Page {
             Box::new(project.all_commits(filter.since)?)
         } else {
             match project.commits(reference) {
-                Ok(commits) => Box::new(match filter.path.take() {
-                    Some(path) => commits.of_path(path),
-                    None => commits,
-                }),
+                Ok(commits) => match filter.path.take() {
+                    Some(path) => Box::new(commits.of_path(path)?),
+                    None => Box::new(commits),
+                },
                 // A project without a branch has no commits.
                 Err(repo::Error::NotFound {
                     what: Missing::Branch,
@@ -262,7 +262,8 @@ fn lone_key(
     kept::key(context, project, asked)
 }
 
-/// Lines that were not counted in time are kept as uncounted, too: who asks next would be as long about them.
+/// Lines that were not counted in time are [kept](LineCounter) as uncounted, too: who asks next would be as long about
+/// them.
 fn render(
     context: &RequestContext,
     project: &Project,
@@ -304,13 +305,30 @@ pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Re
     Ok(is_costly(project, reference, page, per_page))
 }
 
-/// True if a commit lies far from the head of its branch, or its diff is counted.
+/// True if a commit lies far from the head of its branch, or its diff has to be counted.
 pub(super) fn takes_long(
     context: &RequestContext,
     project: &Project,
     reference: &str,
 ) -> Result<bool, Error> {
-    Ok(wants_stats(context)? || is_costly(project, Some(reference), 1, 1))
+    let is_to_count = wants_stats(context)? && !is_counted(project, reference);
+    Ok(is_to_count || is_costly(project, Some(reference), 1, 1))
+}
+
+/// True if a reference names the head of a branch, and it is kept how many lines its commit changed. Of what is not
+/// there the answer says so.
+fn is_counted(project: &Project, reference: &str) -> bool {
+    let known =
+        params::reference(Some(reference)).map(|reference| project.resolve_known(reference));
+    let Ok(Ok(Some(state))) = known else {
+        return false;
+    };
+    is_head_counted(&state).unwrap_or(false)
+}
+
+fn is_head_counted(state: &Revision) -> repo::Result<bool> {
+    let branch = state.branch()?;
+    Ok(branch.head().id() == state.id() && branch.last_commit()?.known_lines().is_some())
 }
 
 /// True if more than some hundred states are read for a page of those from a revision on, or those that it shows hold

@@ -8,7 +8,10 @@ use crate::base::limits::{COMPARE_FILES_MAX, COMPARE_MS_MAX};
 use crate::http::error::Error;
 use crate::http::shape::patches::Budget;
 use crate::repo;
-use crate::repo::{Commit, Patch};
+use crate::repo::{Commit, LineCounts, Patch};
+
+/// For all commits of an answer.
+const WHOLE_TIME: Duration = Duration::from_millis(COMPARE_MS_MAX);
 
 /// Lines that a commit added and removed.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -18,7 +21,17 @@ pub(super) struct StatsJson {
     total: u64,
 }
 
-/// Counts the lines that the commits of an answer changed.
+impl From<LineCounts> for StatsJson {
+    fn from(LineCounts { added, removed }: LineCounts) -> Self {
+        Self {
+            additions: added,
+            deletions: removed,
+            total: added + removed,
+        }
+    }
+}
+
+/// Counts the lines that the commits of an answer changed. What was counted before is kept, whatever has changed since.
 ///
 /// # Limits
 /// Of each commit what a comparison shows: 1,000 files, 4 MiB of their diffs. 5 seconds for all commits together;
@@ -30,9 +43,7 @@ pub(super) struct LineCounter {
 
 impl LineCounter {
     pub(super) fn new() -> Self {
-        Self {
-            time: Duration::from_millis(COMPARE_MS_MAX),
-        }
+        Self { time: WHOLE_TIME }
     }
 
     /// True once its time is over: what comes then, or came last, is not counted whole.
@@ -43,20 +54,27 @@ impl LineCounter {
     /// How many lines a commit changed. The first commit of a branch changed none: what it begins with was made
     /// elsewhere.
     pub(super) fn count(&mut self, commit: &Commit) -> Result<StatsJson, Error> {
-        let mut stats = StatsJson::default();
+        if let Some(known) = commit.known_lines() {
+            return Ok(known.into());
+        }
+        let mut lines = LineCounts::default();
         let Some(before) = commit.before.as_ref().filter(|_| !self.is_over()) else {
-            return Ok(stats);
+            return Ok(lines.into());
         };
+        let has_whole_time = self.time == WHOLE_TIME;
         let begun = Instant::now();
         let mut budget = Budget::of_time(self.time);
         for difference in repo::diff_at_most(before, &commit.revision, COMPARE_FILES_MAX)? {
             if let Some(Patch::Text { added, removed, .. }) = budget.patch(&difference)? {
-                stats.additions += added;
-                stats.deletions += removed;
+                lines.added += added;
+                lines.removed += removed;
             }
         }
-        stats.total = stats.additions + stats.deletions;
         self.time = self.time.saturating_sub(begun.elapsed());
-        Ok(stats)
+        // One for which the time of a whole answer was too short is counted no farther by the next.
+        if has_whole_time || !self.is_over() {
+            commit.keep_lines(lines);
+        }
+        Ok(lines.into())
     }
 }

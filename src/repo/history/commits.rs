@@ -95,16 +95,8 @@ impl Commit {
 /// nothing are left out.
 #[derive(Debug)]
 pub struct Commits {
-    states: States,
-    newer: Newer,
-    of_path: Option<OfPath>,
-}
-
-/// The path whose commits are listed, and those that were.
-#[derive(Debug)]
-struct OfPath {
-    path: FilePath,
-    listed: Newer,
+    pub(super) states: States,
+    pub(super) newer: Newer,
 }
 
 /// Every state of a branch with what brought it about, newest first, as often as the branch was in it,
@@ -117,7 +109,7 @@ pub struct EveryState {
 /// The states of a branch, newest first, as often as it was in them.
 #[derive(Clone, Debug)]
 pub(in crate::repo) struct States {
-    branch: Branch,
+    pub(super) branch: Branch,
     /// The state that comes next, `None` after the first one.
     state: Option<State>,
     /// Snapshots older than the state that were read ahead, newest first.
@@ -145,7 +137,6 @@ impl Branch {
         Commits {
             states: States::of(self),
             newer: Newer::until(now + COMMIT_SEARCH_S_MAX * 1000),
-            of_path: None,
         }
     }
 
@@ -312,7 +303,7 @@ impl States {
     }
 
     /// The states of a branch from the newest snapshot before this one on.
-    fn before(branch: &Branch, version: SnapshotVersion) -> Result<Self> {
+    pub(super) fn before(branch: &Branch, version: SnapshotVersion) -> Result<Self> {
         let mut states = Self {
             state: None,
             read_to: Some(version),
@@ -348,7 +339,7 @@ impl States {
     }
 
     /// Goes past the states that have the commit id of a newer one. Gives the next.
-    fn skip(&mut self, newer: &mut Newer) -> Result<Option<Revision>> {
+    pub(super) fn skip(&mut self, newer: &mut Newer) -> Result<Option<Revision>> {
         while let Some(state) = self.peek() {
             if !newer.has(state)? {
                 return Ok(Some(state.clone()));
@@ -359,7 +350,7 @@ impl States {
     }
 
     /// The next state with what brought it about, without its parent.
-    fn reached(&mut self) -> Result<Option<Commit>> {
+    pub(super) fn reached(&mut self) -> Result<Option<Commit>> {
         let Some(State { revision, at, by }) = self.state.take() else {
             return Ok(None);
         };
@@ -411,34 +402,12 @@ impl Commits {
         Err(Error::missing(Missing::Revision))
     }
 
-    /// Those that changed what lies at this path, a file or a folder: each commit id once, where such a change led
-    /// to it last. There the branch may have come back to it later, without a change of the path.
-    #[must_use]
-    pub fn of_path(self, path: FilePath) -> Self {
-        let listed = Newer::default();
-        Self {
-            of_path: Some(OfPath { path, listed }),
-            ..self
-        }
-    }
-
     fn commit(&mut self) -> Result<Option<Commit>> {
-        while let Some(mut commit) = self.unlinked()? {
-            let Some(OfPath { path, listed }) = &mut self.of_path else {
-                commit.parent = self.states.skip(&mut self.newer)?;
-                return Ok(Some(commit));
-            };
-            if commit.touches(path)? && !listed.has(&commit.revision)? {
-                listed.insert(&commit.revision);
-                commit.parent = match self.states.peek() {
-                    Some(next) if !self.newer.has(next)? => Some(next.clone()),
-                    // Those in between may have changed the path.
-                    _ => self.states.clone().skip(&mut self.newer)?,
-                };
-                return Ok(Some(commit));
-            }
-        }
-        Ok(None)
+        let Some(mut commit) = self.unlinked()? else {
+            return Ok(None);
+        };
+        commit.parent = self.states.skip(&mut self.newer)?;
+        Ok(Some(commit))
     }
 
     /// The next commit without its parent. What comes after it may be a state that is newer, too.

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use super::change_cache::{Found, LastChanges};
+use super::change_cache::{Found, LastChange, LastChanges};
 use super::step_cache::Run;
+use crate::base::cache::get_or_make;
 use crate::base::clock::Timestamp;
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
@@ -78,7 +79,8 @@ impl Revision {
 }
 
 impl LastChanges {
-    /// The state that last changed a file, and its place in the history where that is known.
+    /// The state that last changed a file, and its place in the history where that is known. Of all who want it at once
+    /// one searches.
     fn find(&self, state: &Revision, path: &FilePath) -> Result<(ManifestId, Option<u64>)> {
         let place = match state.place() {
             Some(place) => place,
@@ -89,24 +91,32 @@ impl LastChanges {
         };
         let branch = state.branch()?;
         let oldest = searched_from(&branch, place)?;
-        let key = (state.branch, path.clone());
-        let kept = self.found.get(&key);
         // What a search came to that ended elsewhere may not be what this one does: the answer is not to depend on
         // what was asked before.
-        let known = kept.filter(|known| known.searched_from == oldest);
-        if let Some(known) = known.filter(|known| known.holds_at(place)) {
+        let holds = |known: &Found| known.is_found_from(oldest) && known.holds_at(place);
+        let key = (state.branch, path.clone());
+        let kept: Result<_> = get_or_make(&self.found, &key, || Ok(LastChange::default()));
+        let kept = kept?;
+        if let Some(known) = kept.now().filter(holds) {
             return Ok((known.changed, Some(known.changed_at)));
         }
-        let older = known.filter(|known| known.seen_from < place);
-        let found = may_block(|| search(state, &branch, [oldest, place], path, older))?;
-        if kept.is_none_or(|kept| kept.seen_from <= place) {
-            self.found.insert(key, found);
-        }
+        let found = may_block(|| -> Result<_> {
+            let mut kept = kept.lock();
+            if let Some(known) = kept.filter(holds) {
+                return Ok(known);
+            }
+            let older = kept.filter(|known| known.is_found_from(oldest) && known.seen_from < place);
+            let found = search(state, &branch, [oldest, place], path, older)?;
+            if kept.is_none_or(|kept| kept.seen_from <= place) {
+                *kept = Some(found);
+            }
+            Ok(found)
+        })?;
         Ok((found.changed, Some(found.changed_at)))
     }
 
-    /// The state that last changed a file, if it was searched for before. `None` also of a state that is known by
-    /// its commit id alone, unless the branch is in it.
+    /// The state that last changed a file, if it was searched for before. `None` also while somebody searches for it,
+    /// and of a state that is known by its commit id alone, unless the branch is in it.
     fn known(&self, state: &Revision, path: &FilePath) -> Result<Option<ManifestId>> {
         let branch = state.branch()?;
         let head = branch.head();
@@ -114,11 +124,12 @@ impl LastChanges {
         let Some(place) = state.place().or(head.place().filter(|_| is_head)) else {
             return Ok(None);
         };
-        let Some(known) = self.found.get(&(state.branch, path.clone())) else {
+        let kept = self.found.get(&(state.branch, path.clone()));
+        let Some(known) = kept.and_then(|kept| kept.now()) else {
             return Ok(None);
         };
         let oldest = searched_from(&branch, place)?;
-        let holds = known.searched_from == oldest && known.holds_at(place);
+        let holds = known.is_found_from(oldest) && known.holds_at(place);
         Ok(holds.then_some(known.changed))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::base::id::{ManifestId, Sha256};
-use crate::repo::{Error, Result, Revision};
+use crate::repo::{Error, Project, Result, Revision};
 
 /// States of a project, of each what tells its commit id: some hundred bytes.
 ///
@@ -13,7 +13,7 @@ use crate::repo::{Error, Result, Revision};
 pub(super) struct Newer {
     by_totals: HashMap<(u64, u64), SameTotals>,
     /// Until when digests are computed, by the time since the start; none where that may take as long as it takes.
-    until_ms: Option<i64>,
+    pub(super) until_ms: Option<i64>,
 }
 
 /// States with equal totals.
@@ -40,6 +40,11 @@ impl Newer {
         }
     }
 
+    /// True if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_totals.is_empty()
+    }
+
     pub(super) fn insert(&mut self, state: &Revision) {
         match self.by_totals.entry(totals(state)) {
             Entry::Vacant(none) => drop(none.insert(SameTotals::One(state.manifest()))),
@@ -58,14 +63,14 @@ impl Newer {
             None => Ok(false),
             Some(SameTotals::One(one)) if *one == manifest => Ok(true),
             Some(SameTotals::One(one)) => {
-                require_time(state, until_ms)?;
+                require_time(&state.project, until_ms)?;
                 Ok(digest(state, *one)? == state.sha256()?)
             }
             Some(SameTotals::Several(several)) => {
                 if several.manifests.contains(&manifest) {
                     return Ok(true);
                 }
-                require_time(state, until_ms)?;
+                require_time(&state.project, until_ms)?;
                 for waiting in several.waiting.drain(..) {
                     several.digests.insert(digest(state, waiting)?);
                 }
@@ -80,7 +85,7 @@ impl Newer {
     /// [`Error::Unfinished`] when the time is over.
     pub(super) fn have_one_id(&self, one: &Revision, other: &Revision) -> Result<bool> {
         if one.manifest() != other.manifest() && totals(one) == totals(other) {
-            require_time(one, self.until_ms)?;
+            require_time(&one.project, self.until_ms)?;
         }
         one.has_commit_id_of(other)
     }
@@ -117,9 +122,10 @@ impl Revision {
 }
 
 /// # Errors
-/// [`Error::Unfinished`] when the time is over in which digests of states of this project are computed.
-fn require_time(state: &Revision, until_ms: Option<i64>) -> Result<()> {
-    let is_over = |until_ms| state.project.projects.clock().uptime_ms() >= until_ms;
+/// [`Error::Unfinished`] when the time is over in which digests of states of this project are computed, or its history
+/// is searched.
+pub(super) fn require_time(project: &Project, until_ms: Option<i64>) -> Result<()> {
+    let is_over = |until_ms| project.projects.clock().uptime_ms() >= until_ms;
     if until_ms.is_some_and(is_over) {
         return Err(Error::Unfinished);
     }

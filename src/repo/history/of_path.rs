@@ -33,7 +33,7 @@ pub struct ChangesPage {
 
 /// What lies at the path in the state that was met last.
 #[derive(Clone, Copy, Debug)]
-enum Entry {
+pub(super) enum Entry {
     NotLookedAt,
     Known(Option<lookup::Found>),
 }
@@ -121,7 +121,7 @@ impl Branch {
     }
 
     /// The change after the snapshot at this place; `None` if it was pruned.
-    fn change_after(&self, place: u64) -> Result<Option<Change>> {
+    pub(super) fn change_after(&self, place: u64) -> Result<Option<Change>> {
         // It and the next that there is.
         let prefix = key::snapshots(self.number);
         let records = self.project.projects.store().scan(Scan {

@@ -1,0 +1,203 @@
+//! The search for the steps of a branch that touched a path.
+//!
+//! A snapshot says which path a save or a deletion changed right after it, so most of a history is passed without a
+//! look into a tree; where it does not say, what lies at the path is compared. Which steps touched it never changes,
+//! so it is kept: the next search looks only at those that came since, and at those before which this one ended.
+
+use std::mem;
+
+use super::newer::require_time;
+use super::of_path::Entry;
+use super::step_cache::{Run, Step, Touched};
+use crate::base::file_path::FilePath;
+use crate::base::id::ManifestId;
+use crate::manifest::lookup;
+use crate::repo::{Branch, Result};
+
+/// Places that are kept of one path, the newest: 128 KiB.
+const PLACES_KEPT_MAX: usize = 16_384;
+
+/// Goes back through a history, from a state on, to the steps that touched what lies at a path.
+#[derive(Debug)]
+pub(super) struct PathSearch {
+    branch: Branch,
+    path: FilePath,
+    /// The oldest place that there is.
+    oldest: u64,
+    /// Until when it goes on, by the time since the start.
+    until_ms: Option<i64>,
+    /// What is known of the steps down to where it is.
+    known: Touched,
+    /// So many of those were given, or lie before the state where it began.
+    passed: usize,
+    /// What another search found, of older steps.
+    older: Option<Touched>,
+    /// The state that was met last; `None` where none was.
+    met: Option<Met>,
+    /// True once there is more to keep.
+    has_looked: bool,
+}
+
+/// A state that the branch went to.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    state: ManifestId,
+    place: Option<u64>,
+    /// What lies at the path.
+    entry: Entry,
+}
+
+impl PathSearch {
+    /// Begins with the step that led to the state at this place.
+    pub(super) fn new(
+        branch: &Branch,
+        path: FilePath,
+        place: u64,
+        until_ms: Option<i64>,
+    ) -> Result<Self> {
+        let oldest = branch.oldest_snapshot()?.unwrap_or(place).min(place);
+        let cache = &branch.project.projects.shared.steps.touched;
+        let kept = cache.get(&(branch.number, path.clone()));
+        let (known, older) = match kept.filter(|kept| kept.from <= place) {
+            Some(kept) if kept.to >= place => (kept, None),
+            older => (Touched::before(place), older),
+        };
+        Ok(Self {
+            branch: branch.clone(),
+            path,
+            oldest,
+            until_ms,
+            passed: known.places.partition_point(|touched| *touched >= place),
+            known,
+            older,
+            met: None,
+            has_looked: false,
+        })
+    }
+
+    /// The oldest place that there is.
+    pub(super) fn oldest(&self) -> u64 {
+        self.oldest
+    }
+
+    /// The place of the next state whose replacement touched the path.
+    ///
+    /// # Errors
+    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over. What was looked at by then stays in memory,
+    /// so that another search comes farther.
+    pub(super) fn next_place(&mut self) -> Result<Option<u64>> {
+        loop {
+            if let Some(&place) = self.known.places.get(self.passed) {
+                if place < self.oldest {
+                    // It was pruned since it was found, and all that are older.
+                    return Ok(None);
+                }
+                self.passed += 1;
+                return Ok(Some(place));
+            }
+            if self.known.from <= self.oldest {
+                return Ok(None);
+            }
+            self.look()?;
+        }
+    }
+
+    /// Looks at the next steps: to the first that touched the path, or to the end of their run.
+    fn look(&mut self) -> Result<()> {
+        self.has_looked = true;
+        let before = self.known.from;
+        if let Some(older) = self.older.take_if(|older| older.to >= before) {
+            self.known.from = older.from;
+            self.known.places.extend(older.places);
+            self.met = None;
+            return Ok(());
+        }
+        let down_to = self.older.as_ref().map_or(0, |older| older.to);
+        let down_to = down_to.max(self.oldest);
+        let number = Run::number(before - 1);
+        let run = Run::of(&self.branch, number)?;
+        let paths = run.paths.iter();
+        let within: Vec<_> = paths
+            .map(|changed| self.path.is_or_holds(changed))
+            .collect();
+        let mut met = match self.met.take() {
+            Some(met) => met,
+            None => self.state_before(before)?,
+        };
+        for step in run.between(down_to, before).iter().rev() {
+            let may_touch = step.path.is_none_or(|path| within[usize::from(path)]);
+            let is_compared =
+                step.from != met.state && (may_touch || met.place != Some(step.place + 1));
+            let touches = is_compared && self.touches(&mut met, step)?;
+            (met.state, met.place) = (step.from, Some(step.place));
+            self.known.from = step.place;
+            if touches {
+                self.known.places.push(step.place);
+            }
+            if is_compared {
+                self.require_time()?;
+            }
+            if touches {
+                self.met = Some(met);
+                return Ok(());
+            }
+        }
+        self.met = Some(met);
+        self.known.from = Run::first(number).max(down_to);
+        self.require_time()
+    }
+
+    /// True if what lies at the path in the state that a step replaced is not what lies in the one that was met.
+    fn touches(&self, met: &mut Met, step: &Step) -> Result<bool> {
+        let entry = self.lookup(step.from)?;
+        let after = match met.entry {
+            Entry::Known(known) => known,
+            Entry::NotLookedAt => self.lookup(met.state)?,
+        };
+        met.entry = Entry::Known(entry);
+        Ok(entry != after)
+    }
+
+    fn lookup(&self, state: ManifestId) -> Result<Option<lookup::Found>> {
+        let nodes = self.branch.project.projects.nodes();
+        let root = nodes.manifest(state)?.root;
+        Ok(lookup::path(&**nodes, root, &self.path)?)
+    }
+
+    /// The state to which the newest step before a place led.
+    fn state_before(&self, place: u64) -> Result<Met> {
+        let state = self.branch.state_after(place - 1)?;
+        Ok(Met {
+            state: state.manifest(),
+            place: state.place(),
+            entry: Entry::NotLookedAt,
+        })
+    }
+
+    /// # Errors
+    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over and there are more steps. Where not all that
+    /// was found is kept, the next search would end at the same place: this one goes on however long it takes.
+    fn require_time(&self) -> Result<()> {
+        let is_kept = self.known.places.len() <= PLACES_KEPT_MAX;
+        if self.known.from <= self.oldest || !is_kept {
+            return Ok(());
+        }
+        require_time(&self.branch.project, self.until_ms)
+    }
+}
+
+/// However it ends, what it found is kept for the next one, within a bound.
+impl Drop for PathSearch {
+    fn drop(&mut self) {
+        if self.has_looked {
+            let mut known = mem::take(&mut self.known);
+            if known.places.len() > PLACES_KEPT_MAX {
+                known.from = known.places[PLACES_KEPT_MAX - 1];
+                known.places.truncate(PLACES_KEPT_MAX);
+            }
+            known.places.shrink_to_fit();
+            let cache = &self.branch.project.projects.shared.steps.touched;
+            cache.insert((self.branch.number, self.path.clone()), known);
+        }
+    }
+}
