@@ -115,7 +115,7 @@ pub(in crate::http) async fn handle(
         record(&service, &line);
     }
     let is_last = (context.connection).is_last(service.settings.limits.requests_connection_max);
-    let close = close || is_last || service.is_crowded() || *method == Method::CONNECT;
+    let close = close || is_last || service.is_crowded(peer) || *method == Method::CONNECT;
     Ok(reply.into_response(id, *method == Method::HEAD, close))
 }
 

@@ -19,13 +19,14 @@ use super::health::Health;
 use super::login::first_looks::SeenSessions;
 use super::metrics::tallies::Tallies;
 use super::reply::cache::RenderedCache;
+use super::request::client::Peer;
 use super::request::id::RequestIds;
 use super::settings::{HttpSettings, Limits};
 use super::wait::subscriptions::Subscriptions;
 use crate::access::Gate;
 use crate::base::clock::{Clock, Timestamp};
 
-/// The part of the places for connections below which each answer ends its connection.
+/// The part of the places for connections, of all and of a client, below which each answer ends its connection.
 const CONNECTIONS_KEPT_FREE_PART: u64 = 16;
 
 /// A site, in which there are 65,536 clients, may have so many times as many connections as one of them.
@@ -105,12 +106,19 @@ impl Service {
         }
     }
 
-    /// True while so few connections find a place that those which are answered give theirs up, so that nobody waits
-    /// for the place of one that rests.
-    pub(in crate::http) fn is_crowded(&self) -> bool {
-        let places = self.settings.limits.connections_max;
-        let kept_free = (places / CONNECTIONS_KEPT_FREE_PART).max(1);
-        self.tallies.connections_open.get() > places.saturating_sub(kept_free)
+    /// True while so few connections find a place, of all or of one client, that those which are answered give theirs up,
+    /// so that nobody waits for the place of one that rests, or is refused for it.
+    pub(in crate::http) fn is_crowded(&self, peer: Peer) -> bool {
+        let limits = &self.settings.limits;
+        let open = self.tallies.connections_open.get();
+        if open > usual_of(limits.connections_max) {
+            return true;
+        }
+        // As long as there are fewer in all, nobody has so many.
+        let of_client = usual_of(limits.connections_address_max);
+        let is_limited = limits.connections_address_max > 0 && !peer.is_trusted();
+        let client = || ClientNetwork::of(peer.address());
+        is_limited && open > of_client && self.clients.taken_by(client()) > of_client
     }
 
     /// How long it has run, in seconds.
@@ -118,6 +126,11 @@ impl Service {
         let ms = self.clock.uptime_ms().saturating_sub(self.started_ms);
         u64::try_from(ms / 1000).unwrap_or(0)
     }
+}
+
+/// How many of so many places for connections are given to who may rest.
+fn usual_of(places: u64) -> u64 {
+    places.saturating_sub((places / CONNECTIONS_KEPT_FREE_PART).max(1))
 }
 
 /// What clients may have of the connections: so that a customer who has a whole site leaves some to others.

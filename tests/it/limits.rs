@@ -32,6 +32,29 @@ fn while_few_connections_are_left_each_answer_ends_its_own() {
     }
 }
 
+/// Else who rests would have the others of an address refused, as where many come through one router.
+#[test]
+fn while_an_address_has_few_connections_left_each_answer_ends_its_own() {
+    let daemon = Daemon::start_with(&["--connections-address-max=4"]);
+    let mut resting: Vec<_> = (0..3).map(|_| daemon.connect()).collect();
+    for connection in &mut resting {
+        assert_eq!(ask(connection), None);
+    }
+    for _ in 0..3 {
+        let mut last = daemon.connect();
+        assert_eq!(ask(&mut last).as_deref(), Some("close"));
+        assert!(last.is_closed());
+    }
+    // There are few left in all only of these.
+    let daemon = Daemon::start_with(&["--connections-address-max=0"]);
+    let mut resting: Vec<_> = (0..8).map(|_| daemon.connect()).collect();
+    assert!(
+        resting
+            .iter_mut()
+            .all(|connection| ask(connection).is_none())
+    );
+}
+
 #[test]
 fn a_48_of_ipv6_has_as_much_under_way_as_four_clients() {
     let daemon =

@@ -78,6 +78,11 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         }
     }
 
+    /// How much a holder has.
+    pub(in crate::http) fn taken_by(&self, holder: H) -> u64 {
+        self.taken().by(holder)
+    }
+
     /// True if a holder could take 1 once this other one has given 1 back; of `None` nothing is given back. This is for
     /// quotas without groups.
     pub(in crate::http) fn has_room_after(&self, other: Option<H>, holder: H) -> bool {
