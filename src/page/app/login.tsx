@@ -41,7 +41,7 @@ export function Login({ again, onDone }: LoginProps) {
       onDone(await calls.login(String(form.get("username")), String(form.get("password"))));
     } catch (error) {
       const failure = error instanceof Failure ? error : new Failure(0, String(error));
-      if (failure.retryAfter > 0 && failure.status === 429) setWait(failure.retryAfter);
+      if (failure.retryAfter > 0 && /too many/.test(failure.detail)) setWait(failure.retryAfter);
       else fail(words(failure));
     }
     setBusy(false);
