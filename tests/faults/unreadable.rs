@@ -73,8 +73,9 @@ fn of_a_backup_with_a_file_that_cannot_be_read_the_rest_is_restored() {
 
     let ran = run_without(&file, restore.arg("--what-is-sound"));
     let said = format!(
-        "{unreadable}siteconf: the backup was damaged: 1 of its files are not restored, or not whole; what the store \
-         lacks tells \"siteconf debug check --deep\"\n"
+        "{unreadable}siteconf: the backup was damaged: 1 of its files are not restored, or not whole; \"siteconf debug \
+         check --deep\" names the files and states that the store lacks. Keep that backup, and name another place for the \
+         next one\n"
     );
     assert_eq!(String::from_utf8_lossy(&ran.stderr), said);
     assert_eq!(ran.status.code(), Some(1));
@@ -89,6 +90,18 @@ fn of_a_backup_with_a_file_that_cannot_be_read_the_rest_is_restored() {
         assert_eq!(shown.status.success(), !lost, "{shown:?}");
         assert!(lost || shown.stdout == vec![b'x'; bytes], "{path}");
     }
+    // What the backup has beside may be nowhere else.
+    let ran = siteconf_at(&store("new"))
+        .arg("backup")
+        .arg(&backup)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(
+        said.contains("or from what was sound of one, or is a copy"),
+        "{said}"
+    );
+    assert_eq!(ran.status.code(), Some(1));
     // What comes again mends it.
     let mut put = siteconf_at(&store("new"));
     put.args(["put", PROJECT, "main", "y.bin"]);

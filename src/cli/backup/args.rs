@@ -34,8 +34,8 @@ pub(in crate::cli) struct Restore {
     /// The backup: a file, a folder, or - for standard input
     #[arg(value_name = "FILE|DIR|-")]
     pub(in crate::cli) source: PathBuf,
-    /// Of a backup that was damaged, leave out what was changed or cannot be read, tell it, and end with exit
-    /// code 1; without this nothing is restored of such a one
+    /// Of a backup that was damaged, leave out files of contents that were changed or cannot be read, tell them, and
+    /// end with exit code 1; without this, or where records are damaged, nothing is restored of such a one
     #[arg(long)]
     pub(in crate::cli) what_is_sound: bool,
 }

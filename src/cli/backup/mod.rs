@@ -211,8 +211,9 @@ pub(super) fn restore(
     }
     if restored.left_out > 0 {
         streams.note(format_args!(
-            "siteconf: the backup was damaged: {} of its files are not restored, or not whole; what the store lacks \
-             tells \"siteconf debug check --deep\"",
+            "siteconf: the backup was damaged: {} of its files are not restored, or not whole; \"siteconf debug check \
+             --deep\" names the files and states that the store lacks. Keep that backup, and name another place for the \
+             next one",
             restored.left_out
         ))?;
         return Ok(Outcome::Findings);

@@ -105,9 +105,9 @@ fn a_backup_is_not_replaced_by_an_older_state_or_another_store() {
         for number in 0..3 {
             save(&older, &number.to_string());
         }
-        let other_course = "the backup there is not of this store: this one was restored from an older backup, or is a \
-                            copy of another store, and what the backup holds may be nowhere else; name another place \
-                            for this state";
+        let other_course = "the backup there is not of this store: this one was restored from an older backup, or \
+                            from what was sound of one, or is a copy of another store, and what the backup holds may \
+                            be nowhere else; name another place for this state";
         assert_eq!(said(back_up(&older), &scene), other_course);
         // The one that was restored from the last state there goes on with it, and then no other does.
         drop(older);
@@ -259,7 +259,7 @@ fn changed_missing_and_surplus_files_are_found_and_nothing_is_restored() {
             said(refused, &scene),
             format!(
                 "the backup is not what was written: {reason}; nothing is restored of it. Is there no other, \
-                 \"siteconf restore --what-is-sound\" leaves out what was changed"
+                 \"siteconf restore --what-is-sound\" leaves out files that were changed"
             )
         );
         assert!(!scene.path("new").exists());

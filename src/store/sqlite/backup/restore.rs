@@ -1,6 +1,6 @@
 //! Making a store of a backup.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -9,9 +9,8 @@ use rusqlite::{Connection, params};
 
 use super::error::{BackupError, Fault, Result, Step, Tell, What};
 use super::part::{Part, Span};
-use super::rows::{ObjectEntry, RecordEntry, read_rows};
+use super::rows::{Encoded, ObjectEntry, RecordEntry, read_rows};
 use super::source::Source;
-use super::table::Tabled;
 use crate::base::clock::Timestamp;
 use crate::base::limits::BLOCK_BYTES;
 use crate::store::Version;
@@ -26,7 +25,8 @@ use crate::store::sqlite::{high_water, schema};
 pub enum Extent {
     /// Nothing.
     Whole,
-    /// What is sound: files and rows that are as they were written, as far as they say so themselves.
+    /// What is sound of its objects, and its secrets: files and rows that are as they were written, as far as they say so
+    /// themselves. Records belong together: of one that lacks some nothing is made either.
     WhatIsSound,
 }
 
@@ -50,7 +50,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// [`BackupError`]; then the folder is as it was. [`BackupError::Refused`] for a folder that is not
-/// empty, and a backup that is not as its manifest says where it is to be [whole](Extent).
+/// empty, and a backup that is not as its manifest says where that is [more](Extent) than may be left out.
 ///
 /// # Durability
 /// When it returns, the store is whole, and on the disk. Killed before, it leaves a folder that is not
@@ -69,28 +69,39 @@ pub fn restore(
     let manifest = source.read_all(
         tell,
         &mut |part, bytes, body| store.take(part, bytes, body),
-        &mut |fault| match extent {
-            Extent::Whole => Err(refusal(fault)),
-            Extent::WhatIsSound => {
-                faults.push(fault);
-                Ok(())
+        &mut |fault| {
+            if extent.refuses(&fault.part) {
+                return Err(refusal(fault, extent));
             }
+            faults.push(fault);
+            Ok(())
         },
     )?;
     Fault::add_broken(&mut faults, std::mem::take(&mut store.broken));
-    let left_out = faults.len();
+    let mut left_out = 0;
     for fault in faults {
-        if extent == Extent::Whole {
-            return Err(refusal(fault));
+        if extent.refuses(&fault.part) {
+            return Err(refusal(fault, extent));
         }
-        store.leave_out(&fault.part)?;
-        if tell(Step::Damage(&fault.to_string())).is_break() {
+        let mut told = fault.to_string();
+        if !matches!(fault.what, What::Surplus) {
+            left_out += 1;
+            store.leave_out(&fault.part)?;
+            if let Part::Objects(_) = fault.part {
+                let kept = store.objects_of.get(&fault.part).copied();
+                let kept = kept.unwrap_or_default();
+                told = format!("{told}; {kept} objects of it are restored");
+            }
+        }
+        if tell(Step::Damage(&told)).is_break() {
             return Err(BackupError::Interrupted);
         }
     }
     store.finish()?;
     let mut restores = manifest.restores.clone();
-    restores.push(Restore::of(manifest.version));
+    // What the backup has beside may be nowhere else: none of this store takes its place.
+    let goes_on_from = if left_out > 0 { 0 } else { manifest.version };
+    restores.push(Restore::of(goes_on_from));
     folder.note_restores(&restores)?;
     restoring.finish(manifest.store)?;
     Ok(Restored {
@@ -102,15 +113,28 @@ pub fn restore(
     })
 }
 
-fn refusal(fault: Fault) -> BackupError {
-    let reason = match fault.what {
-        What::Unreadable(path, source) => return BackupError::file("reading", path)(source),
-        _ => format!(
-            "the backup is not what was written: {fault}; nothing is restored of it. Is there no other, \
-             \"siteconf restore --what-is-sound\" leaves out what was changed"
-        ),
+impl Extent {
+    /// True if nothing is made of a backup of which this part is not sound. Without its records a store would give
+    /// numbers again that others have, and what these have done would become each other's.
+    fn refuses(self, part: &Part) -> bool {
+        self == Self::Whole || matches!(part, Part::Records(_) | Part::Format)
+    }
+}
+
+fn refusal(fault: Fault, extent: Extent) -> BackupError {
+    if let What::Unreadable(path, source) = fault.what {
+        return BackupError::file("reading", path)(source);
+    }
+    let what_then = match extent {
+        Extent::Whole => {
+            "nothing is restored of it. Is there no other, \"siteconf restore --what-is-sound\" leaves out files that were \
+             changed"
+        }
+        Extent::WhatIsSound => "without all of its records nothing is restored of it",
     };
-    BackupError::Refused(reason)
+    BackupError::Refused(format!(
+        "the backup is not what was written: {fault}; {what_then}"
+    ))
 }
 
 /// A store that is filled.
@@ -120,8 +144,10 @@ struct NewStore<'a> {
     db: Connection,
     /// Folders in which there are new names.
     dirs: BTreeSet<PathBuf>,
-    /// Files of rows that are none, or not to their ends.
+    /// Files of rows of which not all were taken.
     broken: Vec<Part>,
+    /// How many rows were taken of those among them that hold objects.
+    objects_of: BTreeMap<Part, usize>,
 }
 
 impl<'a> NewStore<'a> {
@@ -144,6 +170,7 @@ impl<'a> NewStore<'a> {
             db,
             dirs: BTreeSet::new(),
             broken: Vec::new(),
+            objects_of: BTreeMap::new(),
         })
     }
 
@@ -153,11 +180,14 @@ impl<'a> NewStore<'a> {
         }
         match part {
             Part::Objects(span) => {
-                let rows = self.rows_of(part, *span, bytes, body);
+                let mut rows: Vec<ObjectEntry> = self.rows_of(part, bytes, body);
+                if self.extent == Extent::WhatIsSound {
+                    self.keep_sound(part, *span, &mut rows);
+                }
                 self.objects(&rows)
             }
-            Part::Records(span) => {
-                let rows = self.rows_of(part, *span, bytes, body);
+            Part::Records(_) => {
+                let rows = self.rows_of(part, bytes, body);
                 self.records(&rows)
             }
             Part::Format | Part::Blob(_) | Part::Secret { .. } => Ok(()),
@@ -186,30 +216,30 @@ impl<'a> NewStore<'a> {
         }
     }
 
-    /// The rows of a part. Which number a row has, and that it belongs there, its own sum does not say.
-    fn rows_of<R: Tabled>(
-        &mut self,
-        part: &Part,
-        span: Span,
-        bytes: u64,
-        body: &mut dyn Read,
-    ) -> Vec<R> {
-        let mut rows: Vec<R> = read_rows(bytes, body).unwrap_or_else(|rows| {
+    /// The rows of a part, as far as it holds rows.
+    fn rows_of<R: Encoded>(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Vec<R> {
+        read_rows(bytes, body).unwrap_or_else(|rows| {
             self.broken.push(part.clone());
             rows
+        })
+    }
+
+    /// Leaves out the rows that are not as they were written. Which number a row has its own sum does not say.
+    fn keep_sound(&mut self, part: &Part, span: Span, rows: &mut Vec<ObjectEntry>) {
+        let (read, mut numbers) = (rows.len(), BTreeSet::new());
+        rows.retain(|row| {
+            let is_in = (span.first..=span.last).contains(&row.seq);
+            is_in && row.fault().is_none() && numbers.insert(row.seq)
         });
-        if self.extent == Extent::WhatIsSound {
-            let mut numbers = BTreeSet::new();
-            rows.retain(|row| {
-                let is_in = (span.first..=span.last).contains(&row.number());
-                is_in && row.is_sound() && numbers.insert(row.number())
-            });
+        if rows.len() < read {
+            self.broken.push(part.clone());
         }
-        rows
+        self.objects_of.insert(part.clone(), rows.len());
     }
 
     fn file(&mut self, path: &Path, bytes: u64, body: &mut dyn Read) -> Result<()> {
         let written = |action| BackupError::file(action, path);
+        self.dirs.extend(path.parent().map(Path::to_owned));
         let mut options = private_options();
         let mut file = options
             .create_new(true)
@@ -218,9 +248,7 @@ impl<'a> NewStore<'a> {
         let capacity = usize::try_from(bytes).unwrap_or(usize::MAX);
         let mut body = io::BufReader::with_capacity(capacity.clamp(1, BLOCK_BYTES), body);
         io::copy(&mut body, &mut file).map_err(written("writing"))?;
-        file.sync_all().map_err(written("syncing"))?;
-        self.dirs.extend(path.parent().map(Path::to_owned));
-        Ok(())
+        file.sync_all().map_err(written("syncing"))
     }
 
     fn objects(&mut self, rows: &[ObjectEntry]) -> Result<()> {

@@ -87,6 +87,7 @@ impl<'a> Source<'a> {
             wrong,
             files: 0,
             bytes: 0,
+            lacks: false,
         };
         let manifest = match self.0 {
             Kind::Folder(root) => reading.folder(&root)?,
@@ -110,6 +111,8 @@ struct Reading<'a, 't> {
     wrong: &'a mut dyn FnMut(Fault) -> Result<()>,
     files: u64,
     bytes: u64,
+    /// True once files were found that are not there, or not named.
+    lacks: bool,
 }
 
 impl Reading<'_, '_> {
@@ -137,23 +140,31 @@ impl Reading<'_, '_> {
                 Ok((bytes, mut file)) if content.parts.contains(part) => {
                     self.one(part, bytes, &mut file)?
                 }
-                Err(e) if e.kind() != ErrorKind::NotFound => Found::Unreadable(e),
+                Err(e) if e.kind() != ErrorKind::NotFound => (Found::Unreadable(e), Ok(())),
                 _ => {
                     self.wrong_in(root, &manifest, part, What::Missing)?;
                     continue;
                 }
             };
+            let (found, taken) = found;
             let what = match found {
-                Found::Whole(sum) if sum == *listed => continue,
+                Found::Whole(sum) if sum == *listed => {
+                    taken?;
+                    continue;
+                }
                 Found::Whole(_) | Found::Cut => What::Changed,
                 Found::Unreadable(source) => What::Unreadable(path, source),
             };
             (self.wrong)(fault(part, what))?;
+            taken?;
+        }
+        if self.lacks {
+            require_same(root, &manifest)?;
         }
         Ok(manifest)
     }
 
-    /// Tells of a fault, unless a backup is its cause that has replaced the manifest meanwhile.
+    /// Tells of a fault that a later backup may be the cause of.
     fn wrong_in(
         &mut self,
         root: &Path,
@@ -161,14 +172,11 @@ impl Reading<'_, '_> {
         part: &Part,
         what: What,
     ) -> Result<()> {
-        let now = manifest_of(root)?;
-        if now.is_some_and(|now| now.to_text() == manifest.to_text()) {
-            return (self.wrong)(fault(part, what));
+        if !self.lacks {
+            self.lacks = true;
+            require_same(root, manifest)?;
         }
-        Err(BackupError::Refused(format!(
-            "{}: a later backup into it has ended while it was read; begin again",
-            root.display()
-        )))
+        (self.wrong)(fault(part, what))
     }
 
     fn stream(&mut self, name: &Path, from: impl Read) -> Result<Manifest> {
@@ -213,11 +221,13 @@ impl Reading<'_, '_> {
                         "\"{path}\" is in it, which is no file of a backup, or is there twice"
                     )));
                 };
-                match self.one(&part, bytes, &mut entry)? {
+                let (found, taken) = self.one(&part, bytes, &mut entry)?;
+                match found {
                     Found::Whole(sum) => sums.insert(part, sum),
                     Found::Cut => return Err(refuse("it ends in the middle of a file")),
                     Found::Unreadable(e) => return Err(failed(e)),
                 };
+                taken?;
             }
         }
         let manifest = manifest.ok_or_else(|| refuse("it ends before its manifest"))?;
@@ -236,8 +246,8 @@ impl Reading<'_, '_> {
         Ok(manifest)
     }
 
-    /// Has a file taken, and gives its sum.
-    fn one(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<Found> {
+    /// Has a file taken. Gives its sum, and how it was taken, where reading it was not the cause.
+    fn one(&mut self, part: &Part, bytes: u64, body: &mut dyn Read) -> Result<(Found, Result<()>)> {
         let mut reader = Summing {
             body,
             left: bytes,
@@ -257,20 +267,24 @@ impl Reading<'_, '_> {
         if reader.interrupted {
             return Err(BackupError::Interrupted);
         }
+        // The store fails by itself; a file that is written fails where no more of it can be read.
+        let of_store = |taken: Result<()>| match taken {
+            Err(BackupError::Store(error)) => Err(BackupError::Store(error)),
+            _ => Ok(()),
+        };
         if let Some(failure) = reader.failure.take() {
-            return Ok(Found::Unreadable(failure));
+            return Ok((Found::Unreadable(failure), of_store(taken)));
         }
         if reader.cut {
-            return Ok(Found::Cut);
+            return Ok((Found::Cut, of_store(taken)));
         }
-        taken?;
         if let Err(failure) = rest {
-            return Ok(Found::Unreadable(failure));
+            return Ok((Found::Unreadable(failure), of_store(taken)));
         }
         let sum = reader.hasher.finalize();
         self.files += 1;
         self.bytes += bytes;
-        Ok(Found::Whole(FileSum { bytes, sum }))
+        Ok((Found::Whole(FileSum { bytes, sum }), taken))
     }
 
     fn remark(&mut self, remark: &str) -> Result<()> {
@@ -279,6 +293,18 @@ impl Reading<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Refuses a folder in which a later backup has replaced the manifest, and with it files.
+fn require_same(root: &Path, manifest: &Manifest) -> Result<()> {
+    let now = manifest_of(root)?;
+    if now.is_some_and(|now| now.to_text() == manifest.to_text()) {
+        return Ok(());
+    }
+    Err(BackupError::Refused(format!(
+        "{}: a later backup into it has ended while it was read; begin again",
+        root.display()
+    )))
 }
 
 /// What was read of a file.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use super::error::Result;
 use super::part::{Part, Span};
 use super::rows::{Encoded, ObjectEntry, RecordEntry, large_mark};
-use crate::base::digest::{object_id, record_checksum, sha256};
+use crate::base::digest::{object_id, sha256};
 use crate::base::id::{Kind, ObjectId};
 use crate::store::Version;
 use crate::store::error::damaged;
@@ -55,9 +55,6 @@ pub(super) trait Tabled: Encoded {
     /// The large blob whose row it is.
     fn large(&self) -> Option<LargeBlob>;
 
-    /// True if it says itself that it is as it was written, as far as it can.
-    fn is_sound(&self) -> bool;
-
     /// Bytes in memory, roughly.
     fn weight(&self) -> usize;
 
@@ -89,7 +86,7 @@ impl Tabled for ObjectEntry {
                 Err(fault) => return Ok(Err(fault)),
             }
         };
-        if let Some(fault) = fault_of(&entry) {
+        if let Some(fault) = entry.fault() {
             return Ok(Err(damaged(entry.kind, entry.id, fault).to_string()));
         }
         if entry.bytes.is_some() {
@@ -131,10 +128,6 @@ impl Tabled for ObjectEntry {
             size: self.size,
             sha256: self.sha256,
         })
-    }
-
-    fn is_sound(&self) -> bool {
-        fault_of(self).is_none()
     }
 
     fn weight(&self) -> usize {
@@ -191,23 +184,29 @@ fn without_bytes(row: &Row<'_>) -> rusqlite::Result<Readable<ObjectEntry>> {
     }))
 }
 
-fn fault_of(entry: &ObjectEntry) -> Option<&'static str> {
-    let Some(bytes) = &entry.bytes else {
-        return match (entry.kind, entry.sha256) {
-            (Kind::Node | Kind::Manifest, _) => Some("it lies in a file"),
-            (Kind::Blob, None) => Some("its row has no SHA-256"),
-            (Kind::Blob, Some(_)) => None,
+impl ObjectEntry {
+    /// What is wrong with a row, as far as it says that itself.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        let Some(bytes) = &self.bytes else {
+            return match (self.kind, self.sha256) {
+                (Kind::Node | Kind::Manifest, _) => Some("it lies in a file"),
+                (Kind::Blob, None) => Some("its row has no SHA-256"),
+                (Kind::Blob, Some(_)) if i64::try_from(self.size).is_err() => {
+                    Some("its row says another size")
+                }
+                (Kind::Blob, Some(_)) => None,
+            };
         };
-    };
-    let sums = entry.kind == Kind::Blob;
-    if u64::try_from(bytes.len()).ok() != Some(entry.size) {
-        Some("its row says another size")
-    } else if object_id(entry.kind, bytes) != entry.id {
-        Some("its row holds other bytes")
-    } else if sums && entry.sha256 != Some(*sha256(bytes).as_bytes()) {
-        Some("its row's SHA-256 is that of other bytes")
-    } else {
-        None
+        let sums = self.kind == Kind::Blob;
+        if u64::try_from(bytes.len()).ok() != Some(self.size) {
+            Some("its row says another size")
+        } else if object_id(self.kind, bytes) != self.id {
+            Some("its row holds other bytes")
+        } else if sums && self.sha256 != Some(*sha256(bytes).as_bytes()) {
+            Some("its row's SHA-256 is that of other bytes")
+        } else {
+            None
+        }
     }
 }
 
@@ -289,14 +288,6 @@ impl Tabled for RecordEntry {
 
     fn large(&self) -> Option<LargeBlob> {
         None
-    }
-
-    fn is_sound(&self) -> bool {
-        let version = self.version.cast_unsigned();
-        let is_own = |(value, checksum): &(Vec<u8>, _)| {
-            record_checksum(&self.key, version, value) == *checksum
-        };
-        self.value.as_ref().is_none_or(is_own)
     }
 
     fn weight(&self) -> usize {
