@@ -25,7 +25,7 @@ mod tests {
     use siteconf::object::node::{FileEntry, Node, Value};
     use siteconf::object::record::{
         BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
-        SnapshotRecord,
+        SkippedRecord, SnapshotRecord,
     };
     use siteconf::store::objects::Objects;
     use siteconf::store::sqlite::SqliteStore;
@@ -212,8 +212,7 @@ mod tests {
         assert_eq!(names.len(), 100);
     }
 
-    /// The rows of the document's table of draws: level, name, 64 bits, and the sizes from which on a
-    /// node ends there.
+    /// The rows of the document's table of draws: level, name, 64 bits, and the sizes from which on a node ends there.
     #[test]
     fn the_draws_of_the_document_are_those_of_the_rule() {
         let table = block("draws");
@@ -338,6 +337,7 @@ mod tests {
             DeletedRecord<BranchRecord>: "deleted-branch",
             SnapshotRecord: "snapshot",
             ClockRecord: "clock",
+            SkippedRecord: "clock-skipped",
             AuditRecord: "audit",
             AuditRecord: "audit-role",
             AuditPack: "audit-pack",

@@ -10,6 +10,8 @@ pub const PROJECT_COUNTER: &str = "counter/project";
 pub const BRANCH_COUNTER: &str = "counter/branch";
 /// The highest time that was seen.
 pub const CLOCK: &str = "clock";
+/// What the clock has skipped.
+pub const CLOCK_SKIPPED: &str = "clock-skipped";
 /// The audit log. A record's key has the version of its write, in 16 digits.
 pub const AUDIT: &str = "audit/";
 /// Above every pack of records of the audit log.

@@ -272,13 +272,17 @@ impl fmt::Display for Operation {
 }
 
 /// The highest time that the service knows to have been.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
     /// That time.
     pub mark: Timestamp,
-    /// What the clock has skipped, the earliest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skipped: Vec<SkippedTime>,
+}
+
+/// What the clock has skipped. It is no part of [`ClockRecord`]: earlier programs write that without it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedRecord {
+    /// The earliest first.
+    pub times: Vec<SkippedTime>,
 }
 
 /// A time that nobody saw pass: the machine's clock jumped over it, or the service stood still.

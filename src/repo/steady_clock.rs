@@ -8,7 +8,7 @@ use crate::base::actor::Actor;
 use crate::base::clock::{CLOCK_DOUBT_S, Clock, Timestamp, told_of_skew};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
-use crate::object::record::{ClockRecord, SkippedTime};
+use crate::object::record::{ClockRecord, SkippedRecord, SkippedTime};
 use crate::store::background_writes::BackgroundWrites;
 use crate::store::{Batch, Expect, Result, Store};
 
@@ -35,7 +35,7 @@ pub struct SteadyClock {
     background: Arc<BackgroundWrites>,
     /// The mark, as the time at which the uptime was zero. Read from the store when it is first needed.
     origin: OnceLock<AtomicI64>,
-    /// As [`ClockRecord::skipped`], read with the mark.
+    /// As [`SkippedRecord::times`], read with the mark.
     skipped: Mutex<Vec<SkippedTime>>,
     /// What the last tick found.
     standing: Mutex<Option<Standing>>,
@@ -129,17 +129,22 @@ impl SteadyClock {
     pub fn trust_clock(&self, actor: &Actor) -> Result<()> {
         let now = self.clock.now();
         let mut batch = Batch::with_reserve();
-        let record = ClockRecord {
-            mark: now,
-            skipped: Vec::new(),
-        };
-        batch.write(key::CLOCK.to_owned(), Expect::Anything, &record);
+        batch.write(
+            key::CLOCK.to_owned(),
+            Expect::Anything,
+            &ClockRecord { mark: now },
+        );
+        // What was skipped before this is as it was.
+        let mut times = self.skipped().clone();
+        times.retain(|time| time.to <= now);
+        let record = SkippedRecord { times };
+        batch.write(key::CLOCK_SKIPPED.to_owned(), Expect::Anything, &record);
         let told = AuditRecord::new(now, actor, Action::ClockTrusted);
         batch.append_to(key::AUDIT, &told);
         self.store.commit(batch)?;
         let origin = now.ms().saturating_sub(self.clock.uptime_ms());
         self.origin().store(origin, Ordering::Relaxed);
-        self.skipped().clear();
+        *self.skipped() = record.times;
         Ok(())
     }
 
@@ -219,11 +224,13 @@ impl SteadyClock {
         batch.write(
             key::CLOCK.to_owned(),
             Expect::Anything,
-            &ClockRecord {
-                mark,
-                skipped: self.skipped().clone(),
-            },
+            &ClockRecord { mark },
         );
+        let times = self.skipped().clone();
+        if !times.is_empty() {
+            let record = SkippedRecord { times };
+            batch.write(key::CLOCK_SKIPPED.to_owned(), Expect::Anything, &record);
+        }
         self.background.put(key::CLOCK.to_owned(), batch);
     }
 
@@ -246,13 +253,14 @@ impl SteadyClock {
                 tracing::error!(%error, "the highest time seen cannot be read; it begins anew");
                 None
             });
-            let mark = match mark {
-                Some(kept) => {
-                    self.skipped().clone_from(&kept.value.skipped);
-                    kept.value.mark
+            let mark = mark.map_or_else(|| self.clock.now(), |kept| kept.value.mark);
+            match self.store.value::<SkippedRecord>(key::CLOCK_SKIPPED) {
+                Ok(kept) => {
+                    let times = kept.map(|kept| kept.value.times.clone());
+                    *self.skipped() = times.unwrap_or_default();
                 }
-                None => self.clock.now(),
-            };
+                Err(error) => tracing::error!(%error, "what the clock has skipped cannot be read"),
+            }
             AtomicI64::new(mark.ms().saturating_sub(self.clock.uptime_ms()))
         })
     }

@@ -9,7 +9,7 @@ use siteconf::object::audit::AuditRecord;
 use siteconf::object::audit_pack::{AuditPack, time_of};
 use siteconf::object::record::{
     BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
-    SnapshotRecord,
+    SkippedRecord, SnapshotRecord,
 };
 use siteconf::store::Record;
 
@@ -30,6 +30,7 @@ pub(crate) fn hold(input: &[u8]) {
         "digest" => holds::<DigestRecord>(value),
         "commit" => holds::<CommitRecord>(value),
         "clock" => holds::<ClockRecord>(value),
+        "clock-skipped" => holds::<SkippedRecord>(value),
         "audit" => {
             holds::<AuditRecord>(value);
             packed(value);

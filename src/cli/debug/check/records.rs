@@ -14,7 +14,7 @@ use crate::object::audit::AuditRecord;
 use crate::object::audit_pack::AuditPack;
 use crate::object::record::{
     BranchRecord, ClockRecord, CommitRecord, DeletedRecord, DigestRecord, ProjectRecord,
-    SnapshotRecord,
+    SkippedRecord, SnapshotRecord,
 };
 use crate::store::{Record, StoreError};
 
@@ -75,6 +75,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "deleted-branch" => known::<DeletedRecord<BranchRecord>>(record)?,
         "snapshot" => known::<SnapshotRecord>(record)?,
         "clock" => known::<ClockRecord>(record)?,
+        "clock-skipped" => known::<SkippedRecord>(record)?,
         "audit" => known::<AuditRecord>(record)?,
         "audit-pack" => packed(record)?,
         "digest" => {
