@@ -17,8 +17,10 @@ use super::body::ReadBack;
 use super::patience::Patience;
 use super::refusal::is_no_upload;
 use crate::base::digest::byte_count;
-use crate::base::id::BlobId;
+use crate::base::id::{BlobId, Kind, ObjectId};
 use crate::base::limits::{UPLOAD_PART_BYTES, UPLOAD_PARTS_OF_ONE_MAX};
+use crate::base::outboard::PieceHasher;
+use crate::store::error::damaged;
 use crate::store::{LargeBodies, Result, Staging, StoreError};
 
 /// How long an upload that is given up waits for its parts that are under way.
@@ -86,16 +88,19 @@ impl BucketUpload {
         }
     }
 
-    /// Puts so many bytes that lie at one place at another too, which a row names and where the bucket has lost them.
+    /// Puts a large blob of so many bytes that lies at one place at another too, which its row names and where the bucket has
+    /// lost it.
     ///
     /// # Errors
-    /// [`StoreError::BucketAway`], [`StoreError::BucketFull`], [`StoreError::Busy`]. What lies there is no worse then.
+    /// [`StoreError::BucketAway`], [`StoreError::BucketFull`], [`StoreError::Busy`]; [`StoreError::Damaged`] where the
+    /// bucket gives other bytes than it was given. What lies at the other place is no worse then.
     pub(in crate::store) fn put_back(
         bucket: &Arc<Bucket>,
+        (id, size): (ObjectId, u64),
         from: &str,
-        size: u64,
         lost: &str,
     ) -> Result<()> {
+        let mut hasher = PieceHasher::default();
         let mut again = Self::new(bucket, lost.to_owned());
         again.is_named = true;
         again.announce(size);
@@ -105,7 +110,12 @@ impl BucketUpload {
             let length = left.min(READ_BACK_BYTES);
             let read = async move { source.bytes(&from, offset, length).await };
             let piece = bucket.wait(read)?.ok_or(StoreError::BucketAway)?;
+            hasher.update(&piece);
             again.write(&piece)?;
+        }
+        if ObjectId::from(hasher.finish().0) != id {
+            let reason = "the bucket gives other bytes than it was given";
+            return Err(damaged(Kind::Blob, id, reason));
         }
         again.complete()?;
         again.stage = Stage::Published;
@@ -237,7 +247,7 @@ impl BucketUpload {
             let end = || bucket.store.complete_multipart(&path, &id, sent.clone());
             match Patience::OF_PART.ask(end).await {
                 Ok(_) => Ok(()),
-                // The answer to an attempt before was lost if all is there: nobody else writes to this place.
+                // The answer to an attempt before was lost if all is there: nobody else writes other bytes to this place.
                 Err(error) if is_no_upload(&error) => match bucket.bytes(&place, last, 1).await {
                     Ok(Some(_)) => Ok(()),
                     _ => Err(bucket.upload_failed("ending an upload", &error)),

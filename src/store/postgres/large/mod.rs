@@ -115,7 +115,7 @@ impl PostgresStore {
             // A commit that is sent again finds its own.
             if place != *own && is_lost(bucket, place, new.size)? {
                 tracing::warn!(id = %new.id, place, "the bucket has lost a file that comes again; it is put back");
-                BucketUpload::put_back(bucket, own, new.size, place)?;
+                BucketUpload::put_back(bucket, (new.id, new.size), own, place)?;
             }
         }
         Ok(())
