@@ -133,10 +133,10 @@ fn one_address_has_so_many_connections_and_is_told() {
         .anonymous()
         .request("GET", &format!("{READ}/health"))
         .to_bytes();
+    // The service takes them in their order. One that was answered would be ended.
     let mut held: Vec<_> = (0..3).map(|_| daemon.connect()).collect();
     for connection in &mut held {
-        connection.send(&health);
-        connection.answer().expect_status(200);
+        connection.send(&health[..10]);
     }
     let mut refused = daemon.connect();
     refused.send(&health);

@@ -150,8 +150,27 @@ fn who_finds_no_place_to_log_in_is_told_whether_others_have_them() {
     let by_others = refused(["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]);
     by_others.assert_error(503, "too many logins at once; try again in a moment");
     assert_eq!(by_others.header("Retry-After"), Some("1"));
+    // Both logs tell of it, as of what one client does too often.
+    let reason = "too many logins at once";
+    soon(|| {
+        let log = daemon.log();
+        let mut lines = log.lines().filter(|line| line.contains("\"status\":503"));
+        lines.any(|line| line.contains(&format!("\"reason\":\"{reason}\"")))
+    });
+    soon(|| {
+        let shown = daemon.command(&["audit", "--json"], "");
+        assert!(shown.status.success(), "{shown:?}");
+        let text = String::from_utf8(shown.stdout).unwrap();
+        let mut entries = text.lines().map(serde_json::from_str::<Value>);
+        entries.any(|entry| {
+            let entry = entry.expect("a line is JSON");
+            entry["action"] == "login-throttled"
+                && entry["by"] == "alice"
+                && entry["detail"] == format!("{reason}: POST /user/login")
+        })
+    });
     let by_itself = refused(["192.0.2.1"; 4]);
-    assert_to_wait(&by_itself, "too many logins at once");
+    assert_to_wait(&by_itself, reason);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn is_ended_and_counts() -> bool {
         }
         assert_eq!(said, &[0x15, 3, 3, 0, 2, 2, 80]);
     }
-    service.logged("too many connections", 1);
+    service.logged("\"reason\":\"too many connections of one address\"", 1);
     for stream in &mut hanging {
         assert_eq!(rest(stream), b"");
     }

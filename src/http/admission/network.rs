@@ -8,7 +8,8 @@ const IPV4_BITS: u8 = 32;
 /// Bits of an IPv6 address that tell one network of a provider's customer from another; the rest is the network's.
 const IPV6_BITS: u8 = 64;
 
-/// Bits of an IPv6 address behind which all networks are of one customer at most.
+/// Bits of an IPv6 address behind which one customer of a provider may have all networks; elsewhere many customers,
+/// such as those of a hoster, have one each.
 const SITE_BITS: u8 = 48;
 
 /// An IPv4 address, or the /64 of an IPv6 address; or the [site](ClientNetwork::site) of that.

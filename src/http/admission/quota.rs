@@ -88,7 +88,7 @@ impl<H: Copy + Eq + Hash> Quota<H> {
     pub(in crate::http) fn has_room_after(&self, other: Option<H>, holder: H) -> bool {
         match self.check(&self.taken(), holder, 1) {
             Ok(()) => true,
-            Err(Full::Holder) => other == Some(holder),
+            Err(Full::Holder | Full::Group) => other == Some(holder),
             Err(Full::All) => other.is_some(),
         }
     }
@@ -103,9 +103,11 @@ impl<H: Copy + Eq + Hash> Quota<H> {
     }
 
     fn check(&self, taken: &Taken<H>, holder: H, more: u64) -> Result<(), Full> {
-        let mut counted = self.counted(holder);
-        if counted.any(|(holder, most)| taken.by(holder).saturating_add(more) > most) {
-            return Err(Full::Holder);
+        let counted = self.counted(holder).zip([Full::Holder, Full::Group]);
+        for ((holder, most), full) in counted {
+            if taken.by(holder).saturating_add(more) > most {
+                return Err(full);
+            }
         }
         if taken.all.saturating_add(more) > self.all_max {
             return Err(Full::All);
@@ -132,7 +134,7 @@ impl<H: Copy + Eq + Hash> Quota<H> {
         }
     }
 
-    /// A holder and its group, with what each may have.
+    /// A holder, and then its group, with what each may have.
     fn counted(&self, holder: H) -> impl Iterator<Item = (H, u64)> {
         let group = (self.group_of)(holder).map(|group| (group, self.group_max));
         iter::once((holder, self.each_max)).chain(group)
@@ -152,8 +154,10 @@ impl<H: Copy + Eq + Hash> Taken<H> {
 /// Why there is nothing left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::http) enum Full {
-    /// The holder has its share, or its group has.
+    /// The holder has its share.
     Holder,
+    /// The holder's group has its share.
+    Group,
     /// All is taken.
     All,
 }
@@ -169,7 +173,7 @@ impl Full {
         retry_after_s: u64,
     ) -> Error {
         match self {
-            Self::Holder => Error::TooMany {
+            Self::Holder | Self::Group => Error::TooMany {
                 refusal: Refusal::of(account, of_one),
                 retry_after_s,
             },
@@ -249,15 +253,16 @@ mod tests {
         let quota = Quota::with_groups(9, 3, 5, |holder: u8| (holder < 10).then_some(100));
         let one = quota.take(1, 3).unwrap();
         let mut two = quota.take(2, 2).unwrap();
-        assert_eq!(two.grow_to(3), Err(Full::Holder));
-        assert_eq!(two.could_grow_to(3), Err(Full::Holder));
-        assert_eq!(quota.take(3, 1).unwrap_err(), Full::Holder);
+        assert_eq!(two.grow_to(3), Err(Full::Group));
+        assert_eq!(two.could_grow_to(3), Err(Full::Group));
+        assert_eq!(quota.take(3, 1).unwrap_err(), Full::Group);
+        assert_eq!(quota.take(1, 1).unwrap_err(), Full::Holder);
         let others = [10, 11].map(|holder| quota.take(holder, 2).unwrap());
         assert_eq!(quota.take(12, 1).unwrap_err(), Full::All);
         drop(one);
         assert_eq!(two.grow_to(3), Ok(()));
         let three = quota.take_beyond(3, 3);
-        assert_eq!(quota.take(4, 1).unwrap_err(), Full::Holder);
+        assert_eq!(quota.take(4, 1).unwrap_err(), Full::Group);
         drop((two, three, others));
         let taken = quota.taken();
         assert_eq!((taken.all, taken.each.len()), (0, 0));

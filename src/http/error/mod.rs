@@ -174,6 +174,7 @@ impl Error {
             )),
             Self::Misdirected => Some(Refusal::new("a Host not in external_url or hosts")),
             Self::TooMany { refusal, .. } => Some(refusal.clone()),
+            Self::Overloaded(reason) => Some(Refusal::new(reason)),
             Self::Access(refused) => refused.refusal().cloned(),
             _ => None,
         }
@@ -299,7 +300,7 @@ impl Error {
             }
             Self::Repo(repo::Error::TooManyDeleted { .. })
             | Self::Access(access::Error::Repo(repo::Error::TooManyDeleted { .. })) => format!(
-                "{self}: wait until some are forgotten (the list of what was deleted says when, as kept_until), or \
+                "{self}: wait until some are forgotten (not before what the list of what was deleted says, as kept_until), or \
                  ask the operator of the service, who can have them forgotten at once: siteconf gc \
                  --keep-deleted-days N"
             )

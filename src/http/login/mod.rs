@@ -168,7 +168,10 @@ fn check_failures(context: &RequestContext, username: &str) -> Result<(), Error>
         session.unwrap_or(false)
     };
     match logins.wait_s(username, client, now_ms, has_session) {
-        Some((reason, wait_s)) => Err(too_many(context, username, reason, wait_s)),
+        Some((reason, retry_after_s)) => Err(Error::TooMany {
+            refusal: throttled(context, username, reason),
+            retry_after_s,
+        }),
         None => Ok(()),
     }
 }
@@ -183,23 +186,21 @@ pub(in crate::http) async fn enter(
 ) -> Result<LoginPermit, Error> {
     let client = ClientNetwork::of(context.client);
     let place = context.service.logins.enter(username, client).await;
-    place.map_err(|full| match full {
-        Full::Holder => too_many(context, username, BUSY, 1),
-        Full::All => {
-            context.service.tallies.logins_throttled.up();
-            Error::Overloaded(BUSY)
+    place.map_err(|full| {
+        let refusal = throttled(context, username, BUSY);
+        match full {
+            Full::Holder | Full::Group => Error::TooMany {
+                refusal,
+                retry_after_s: 1,
+            },
+            Full::All => Error::Overloaded(BUSY),
         }
     })
 }
 
-/// A refusal that the log can tell of. Only the name of an account that exists is told there: what a
-/// person typed for a name may be a password.
-fn too_many(
-    context: &RequestContext,
-    username: &str,
-    reason: &'static str,
-    retry_after_s: u64,
-) -> Error {
+/// The refusal of a login that was not looked at, counted and told in the audit log. Only the name of an account that
+/// exists is told: what a person typed for a name may be a password.
+fn throttled(context: &RequestContext, username: &str, reason: &'static str) -> Refusal {
     context.service.tallies.logins_throttled.up();
     let account = context.gate().known_account(username).ok().flatten();
     let refusal = Refusal {
@@ -207,10 +208,7 @@ fn too_many(
         ..Refusal::new(reason)
     };
     context.note_refusal(Refused::ManyLogins, &refusal);
-    Error::TooMany {
-        refusal,
-        retry_after_s,
-    }
+    refusal
 }
 
 fn login(context: &RequestContext, credentials: &Credentials) -> Result<Reply, Error> {

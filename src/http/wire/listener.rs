@@ -24,7 +24,7 @@ use crate::base::clock::Clock;
 use crate::base::limits::{REFUSED_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
 use crate::http::admission::failures::ClientFailures;
 use crate::http::admission::network::ClientNetwork;
-use crate::http::admission::quota::Share;
+use crate::http::admission::quota::{Full, Share};
 use crate::http::admission::{permit, places};
 use crate::http::blocking;
 use crate::http::facts::Facts;
@@ -152,9 +152,9 @@ impl Server {
                         // A trusted proxy speaks for many: its connections are not counted.
                         let share = (!peer.is_trusted()).then(|| self.share_of(peer));
                         let tallies = Arc::clone(&self.service.tallies);
-                        if let Some(None) = share {
+                        if let Some(Err(full)) = share {
                             tallies.connections_refused.up();
-                            self.tell_refused(peer, &told);
+                            self.tell_refused(peer, full, &told);
                             let refused = refuse(accepted, Arc::clone(&lingering));
                             connections.spawn(async move {
                                 refused.await;
@@ -198,22 +198,25 @@ impl Server {
     }
 
     /// Tells the log, once a minute for each client and ten times for a /48 of IPv6, that a connection is not served.
-    fn tell_refused(&self, peer: Peer, told: &ClientFailures) {
+    fn tell_refused(&self, peer: Peer, full: Full, told: &ClientFailures) {
         let (client, now_ms) = (
             ClientNetwork::of(peer.address()),
             self.service.clock.uptime_ms(),
         );
         if told.wait_s(&client, now_ms).is_none() {
             told.add(&client, now_ms);
-            let reason = "too many connections";
+            let reason = why_refused(full);
             tracing::info!(client = %peer.address(), reason, "connection refused");
         }
     }
 
-    /// A connection's part of what its client may have; `None` when the client, or its site, has all it may.
-    fn share_of(&self, peer: Peer) -> Option<Share<ClientNetwork>> {
+    /// A connection's part of what its client may have.
+    ///
+    /// # Errors
+    /// The client, or its site, has all it may.
+    fn share_of(&self, peer: Peer) -> Result<Share<ClientNetwork>, Full> {
         let client = ClientNetwork::of(peer.address());
-        self.service.clients.take(client, 1).ok()
+        self.service.clients.take(client, 1)
     }
 }
 
@@ -272,6 +275,16 @@ async fn serve(
             tallies.connections_taken.up();
             connection::serve(service, stream, peer, stopping).await;
         }
+    }
+}
+
+/// What the log says of a connection that is not served, so that the operator sees whether others of its /48 have the
+/// places.
+fn why_refused(full: Full) -> &'static str {
+    match full {
+        Full::Holder => "too many connections of one address",
+        Full::Group => "too many connections of one /48 of IPv6",
+        Full::All => "too many connections",
     }
 }
 
@@ -347,6 +360,22 @@ mod tests {
     use tokio::net::TcpSocket;
 
     use super::*;
+    use crate::http::admission::quota::Quota;
+
+    #[test]
+    fn the_log_tells_whether_an_address_or_its_48_has_too_many_connections() {
+        let clients = Quota::with_groups(u64::MAX, 2, 3, ClientNetwork::site);
+        let connect = |network: u16| {
+            let client = ClientNetwork::of([0x2001, 0xdb8, 1, network, 0, 0, 0, 1].into());
+            clients.take(client, 1)
+        };
+        let _held = [0, 0, 1].map(|network| connect(network).unwrap());
+        let why = |network| why_refused(connect(network).unwrap_err());
+        assert_eq!(why(0), "too many connections of one address");
+        for network in [1, 2] {
+            assert_eq!(why(network), "too many connections of one /48 of IPv6");
+        }
+    }
 
     #[tokio::test]
     async fn the_system_keeps_little_of_what_a_client_does_not_take() {

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use quick_cache::sync::Cache;
 
 use super::shared::SharedFolders;
+use super::weighed_folder::{WeighedFolder, record_bytes};
 use crate::base::cache::{ByteCache, byte_cache, entry_bytes_max};
 use crate::base::limits::{FOLDER_CACHE_BYTES, FOLDER_STATES_KEPT, RECORD_CACHE_BYTES};
 use crate::base::may_block;
-use crate::store::records::{Folder, find_in, put_into};
+use crate::store::records::{Folder, find_in};
 use crate::store::watchers::{Watchers, folders_of};
 use crate::store::{Record, Version};
 
@@ -29,7 +30,7 @@ const FOLDERS_USUAL: u64 = 32;
 #[derive(Debug)]
 pub(super) struct CachedRecords {
     pub(super) records: ByteCache<String, Option<Arc<Record>>>,
-    pub(super) folders: ByteCache<String, Folder>,
+    pub(super) folders: ByteCache<String, WeighedFolder>,
     /// The large ones, for which there may be no room there.
     pub(super) shared: SharedFolders,
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
@@ -44,10 +45,9 @@ pub(super) struct CachedRecords {
     pub(super) watchers: Watchers,
 }
 
-/// What an entry takes in memory: a record's value counts twice, for it is kept decoded, too.
-fn entry_bytes<'a>(key: &str, records: impl IntoIterator<Item = &'a Arc<Record>>) -> usize {
-    let of_record = |record: &Arc<Record>| 200 + record.key.len() + 2 * record.value.len();
-    96 + key.len() + records.into_iter().map(of_record).sum::<usize>()
+/// What an entry takes in memory whose records take so much.
+fn entry_bytes(key: &str, records_bytes: usize) -> usize {
+    96 + key.len() + records_bytes
 }
 
 impl Default for CachedRecords {
@@ -55,10 +55,10 @@ impl Default for CachedRecords {
         let records = RECORD_CACHE_BYTES / 512;
         Self {
             records: byte_cache(RECORD_CACHE_BYTES, records, |key, record| {
-                entry_bytes(key, record)
+                entry_bytes(key, record.as_ref().map_or(0, record_bytes))
             }),
             folders: byte_cache(FOLDER_CACHE_BYTES, FOLDERS_USUAL, |key, folder| {
-                entry_bytes(key, folder.iter())
+                entry_bytes(key, folder.bytes())
             }),
             shared: SharedFolders::default(),
             states: Cache::new(FOLDER_STATES_KEPT),
@@ -96,24 +96,26 @@ impl CachedRecords {
 
     /// A folder that was read, and that nobody has changed since.
     pub(super) fn folder(&self, name: &str) -> Option<Folder> {
-        self.folders.get(name).or_else(|| self.shared.get(name))
+        let kept = self.folders.get(name).map(WeighedFolder::into_records);
+        kept.or_else(|| self.shared.get(name))
     }
 
     /// The same, which counts as no use of the memory.
     pub(super) fn peek_folder(&self, name: &str) -> Option<Folder> {
-        self.folders.peek(name).or_else(|| self.shared.get(name))
+        let kept = self.folders.peek(name).map(WeighedFolder::into_records);
+        kept.or_else(|| self.shared.get(name))
     }
 
     /// Keeps a folder as long as there is room for it, a large one also for those who hold it.
-    fn insert_folder(&self, name: String, folder: Folder) {
-        if folder.len() >= SHARED_RECORDS_MIN {
-            self.shared.insert(&name, &folder);
+    fn insert_folder(&self, name: String, folder: WeighedFolder) {
+        if folder.records().len() >= SHARED_RECORDS_MIN {
+            self.shared.insert(&name, folder.records());
         }
         self.folders.insert(name, folder);
     }
 
     /// Takes a folder out. One that is only shared is gone then: it would not be kept.
-    fn drop_folder(&self, name: &str) -> Option<(String, Folder)> {
+    fn drop_folder(&self, name: &str) -> Option<(String, WeighedFolder)> {
         self.shared.remove(name);
         self.folders.remove(name)
     }
@@ -153,7 +155,10 @@ impl CachedRecords {
         is_newest
     }
 
-    /// The same for a folder, which was read when it was in this state.
+    /// The same for a folder, which was read when it was in this state. True, too, for one that is larger than there
+    /// is room for: it may be told although somebody has changed it since. Whoever is told it reads nothing older
+    /// afterwards: what is kept of its records is of its versions or later once this ends, and who has read or
+    /// committed something of it before does not keep that.
     pub(super) fn keep_folder(
         &self,
         gate: Option<MutexGuard<'_, ()>>,
@@ -161,13 +166,26 @@ impl CachedRecords {
         folder: &Folder,
         state: u64,
     ) -> bool {
+        // Before the gate: it takes as long as the folder is large.
+        let weighed = WeighedFolder::of(folder);
+        let bytes = entry_bytes(prefix, weighed.bytes()) as u64;
         let is_alone = gate.is_some();
         let _gate = gate.unwrap_or_else(|| self.lock());
-        if !is_alone && self.states.get(prefix) != Some(state) || !self.renew(folder, is_alone) {
-            return false;
+        let is_unchanged = is_alone || self.states.get(prefix) == Some(state);
+        if is_unchanged
+            && self.renew(folder, is_alone)
+            && self.put_folder(prefix, weighed, is_alone)
+        {
+            return true;
         }
+        bytes > entry_bytes_max(&self.folders) && self.pass(prefix, folder, is_unchanged)
+    }
+
+    /// Keeps a folder whose records are renewed. False where something else is kept of it, unless the reader was alone;
+    /// that is dropped. The gate is held.
+    fn put_folder(&self, prefix: &str, folder: WeighedFolder, is_alone: bool) -> bool {
         let kept = self.peek_folder(prefix);
-        if kept.as_ref() == Some(folder) {
+        if kept.as_ref() == Some(folder.records()) {
             return true;
         }
         if kept.is_some() {
@@ -180,25 +198,21 @@ impl CachedRecords {
         }
         // Who commits a record that it lacks does not add it.
         self.changes_of(prefix).fetch_add(1, Ordering::AcqRel);
-        self.insert_folder(prefix.to_owned(), Arc::clone(folder));
+        self.insert_folder(prefix.to_owned(), folder);
         true
     }
 
-    /// True for a folder that was just read and that is larger than there is room for: it may be told although somebody
-    /// has changed it since. Whoever is told it reads nothing older afterwards: what is kept of its records is of its
-    /// versions or later once this ends, and who has read or committed something of it before does not keep that.
-    pub(super) fn may_pass(&self, prefix: &str, folder: &Folder) -> bool {
-        let bytes = entry_bytes(prefix, folder.iter());
-        if bytes as u64 <= entry_bytes_max(&self.folders) {
-            return false;
-        }
-        let _gate = self.lock();
+    /// True for a folder that may be told and is not kept, see [`CachedRecords::keep_folder`]. `is_renewed` says
+    /// whether what is kept of its records was renewed while the gate was held, which it is still.
+    fn pass(&self, prefix: &str, folder: &Folder, is_renewed: bool) -> bool {
         if self.peek_folder(prefix).is_some() {
             // Another has read it and holds it.
             return false;
         }
-        // What is newer of it in memory was written since it was read: nobody had seen that when the call began.
-        self.renew(folder, false);
+        if !is_renewed {
+            // What is newer of it in memory was written since it was read: nobody had seen that when the call began.
+            self.renew(folder, false);
+        }
         // Of all records, for nobody knows which are not there any more.
         for changes in &self.changes {
             changes.fetch_add(1, Ordering::AcqRel);
@@ -277,8 +291,8 @@ impl CachedRecords {
                 records.remove(*key);
             }
             for folder in folders_of(key) {
-                let kept = folders.get(folder);
-                if kept.is_some_and(|kept: &Folder| !is_since(find_in(kept, key), *since)) {
+                let kept = folders.get(folder).map(WeighedFolder::records);
+                if kept.is_some_and(|kept| !is_since(find_in(kept, key), *since)) {
                     folders.remove(folder);
                 }
             }
@@ -291,7 +305,7 @@ impl CachedRecords {
             }
             for folder in folders_of(&record.key) {
                 if let Some(kept) = folders.get_mut(folder) {
-                    put_into(Arc::make_mut(kept), record);
+                    kept.put(record);
                 }
             }
         }
@@ -352,6 +366,8 @@ mod tests {
     use super::*;
 
     const KEY: &str = "a/b/c";
+    /// The state of no folder: who read one then reads it too late to have it kept.
+    const NONE: u64 = 0;
 
     fn record(key: &str, version: Version, bytes: usize) -> Arc<Record> {
         let value = Bytes::from(vec![b'1'; bytes]);
@@ -376,7 +392,7 @@ mod tests {
         let reads = [&old, &gone].map(|record| (record, before(&record.key)));
         let folders = ["a/", "a/b/"].map(|name| (name, kept.state(name)));
         let elsewhere = kept.state("b/");
-        assert!(kept.may_pass("a/", &large(2)));
+        assert!(kept.keep_folder(None, "a/", &large(2), NONE));
         assert_eq!(kept.records.peek(KEY).unwrap().unwrap().version, 2);
         for (record, before) in reads {
             assert!(!kept.keep_record(None, &record.key, Some(record), before));
@@ -392,10 +408,63 @@ mod tests {
     fn a_folder_that_could_be_kept_or_is_held_does_not_pass() {
         let kept = CachedRecords::default();
         let small = Arc::new(vec![record(KEY, 1, 1)]);
-        assert!(!kept.may_pass("a/", &small));
+        assert!(!kept.keep_folder(None, "a/", &small, NONE));
         let held = large(2);
         kept.shared.insert("a/", &held);
-        assert!(!kept.may_pass("a/", &large(1)));
+        assert!(!kept.keep_folder(None, "a/", &large(1), NONE));
         assert!(Arc::ptr_eq(&kept.peek_folder("a/").unwrap(), &held));
+    }
+
+    #[test]
+    fn a_large_folder_passes_that_has_a_record_older_than_what_was_kept_of_it() {
+        let kept = CachedRecords::default();
+        let before = |key: &str| kept.changes_of(key).load(Ordering::Acquire);
+        let (old, newer) = (record(KEY, 1, 1), record(KEY, 3, 1));
+        let counts = before(KEY);
+        assert!(kept.keep_record(None, KEY, Some(&newer), counts));
+        let state = kept.state("a/");
+        assert!(kept.keep_folder(None, "a/", &large(2), state));
+        assert_eq!(kept.records.peek(KEY), None);
+        assert_eq!(kept.states.get("a/"), None);
+        assert!(!kept.keep_record(None, KEY, Some(&old), counts));
+    }
+
+    #[test]
+    fn a_folder_weighs_what_its_records_do_however_they_change() {
+        let kept = CachedRecords::default();
+        let name = "a/b/";
+        let keep = |records: &[Arc<Record>]| {
+            let state = kept.state(name);
+            kept.keep_folder(None, name, &Arc::new(records.to_vec()), state)
+        };
+        let weighs = |records: &[(&str, usize)]| {
+            let bytes = |&(key, bytes): &(&str, usize)| 200 + key.len() + 2 * bytes;
+            let all = 96 + name.len() + records.iter().map(bytes).sum::<usize>();
+            assert_eq!(kept.folders.weight(), all as u64, "{records:?}");
+        };
+        let second = "a/b/second";
+        assert!(keep(&[record(KEY, 1, 10)]));
+        weighs(&[(KEY, 10)]);
+        // Renewed, twice by one commit, and by one that is older.
+        kept.replace(&[record(KEY, 2, 500)], &[]);
+        weighs(&[(KEY, 500)]);
+        kept.replace(&[record(KEY, 3, 700), record(KEY, 4, 2)], &[]);
+        weighs(&[(KEY, 2)]);
+        kept.replace(&[record(KEY, 3, 700)], &[]);
+        weighs(&[(KEY, 2)]);
+        // Added.
+        kept.replace(&[record(second, 5, 30)], &[]);
+        weighs(&[(KEY, 2), (second, 30)]);
+        // Renewed by who has read it since.
+        let before = kept.changes_of(KEY).load(Ordering::Acquire);
+        assert!(kept.keep_record(None, KEY, Some(&record(KEY, 6, 40)), before));
+        weighs(&[(KEY, 40), (second, 30)]);
+        // Removed: the folder goes, and is read anew.
+        kept.replace(&[], &[(second, Version::MAX)]);
+        assert_eq!(kept.folders.weight(), 0);
+        assert!(keep(&[record(KEY, 6, 40)]));
+        weighs(&[(KEY, 40)]);
+        kept.forget(KEY);
+        assert_eq!(kept.folders.weight(), 0);
     }
 }

@@ -3,6 +3,7 @@
 mod cached_records;
 mod own_writes;
 mod shared;
+mod weighed_folder;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -228,9 +229,7 @@ impl<S: Store + ?Sized> Store for RecordCache<S> {
             || kept.peek_folder(prefix),
             || kept.state(prefix),
             || self.store.folder(prefix),
-            |gate, folder, state| {
-                kept.keep_folder(gate, prefix, folder, state) || kept.may_pass(prefix, folder)
-            },
+            |gate, folder, state| kept.keep_folder(gate, prefix, folder, state),
         )?;
         // Another may have read the same.
         let same = kept.peek_folder(prefix).filter(|kept| *kept == found);
