@@ -203,8 +203,7 @@ pub const AUDIT_DETAIL_BYTES_MAX: usize = 256;
 pub const MOVED_ENTRIES_MAX: usize = 1_000_000;
 /// Most bytes of nodes that the moves of folders in one batch may make.
 pub const MOVED_NODES_BYTES_MAX: usize = 16 << 20;
-/// Most files in a branch whose commit id is told with each change: that of a larger one takes longer than
-/// the change.
+/// Most files in a branch whose commit id is told with each change: that of a larger one takes longer than the change.
 pub const TOLD_COMMIT_FILES_MAX: u64 = 10_000;
 /// Most snapshots on a page of the history.
 pub const HISTORY_PAGE_MAX: usize = 100;
@@ -250,8 +249,7 @@ pub const SAVES_PER_COMMIT_MAX: usize = 64;
 pub const BATCHES_PER_TRANSACTION_MAX: usize = 256;
 /// Most batches waiting for the writer; above it the caller is told to come back.
 pub const BATCHES_WAITING_MAX: usize = 1024;
-/// Most bytes of objects and records that share a call of the database over the network, beyond its first
-/// batch.
+/// Most bytes of objects and records that share a call of the database over the network, beyond its first batch.
 pub const GROUP_BYTES_MAX: usize = 16 << 20;
 /// Frames in the WAL above which it must start again, for which saves wait some 30 ms: 192 MiB, so that
 /// this happens to fewer than one save in a hundred, and a start after a kill reads it in 0.2 s.
@@ -343,7 +341,7 @@ pub const LINKED_QUERY_BYTES_MAX: usize = 6 << 10;
 pub const LIST_PART_BYTES: usize = 256 << 10;
 /// The same of the folders of one folder: for each part all of them are read.
 pub const LIST_PART_OF_FOLDERS_BYTES: usize = 1 << 20;
-/// Bytes of a list of branches above which it is made while it is sent, and not held in memory: some thousand of them.
+/// Bytes of a list of branches, as it is sent, above which it is made meanwhile and not held: some thousand of them.
 pub const BRANCHES_WHOLE_BYTES_MAX: usize = 4 << 20;
 /// Memory for rendered answers, in bytes.
 pub const RENDERED_BYTES: u64 = 32 << 20;
@@ -359,6 +357,8 @@ pub const ANSWERS_BYTES_CREDENTIAL_MAX: u64 = RENDERED_BYTES + ANSWER_BYTES_COUN
 pub const RENDERED_USUAL_BYTES: u64 = 256 << 10;
 /// Memory for the last changes of files, and as much for which steps of branches touched paths, in bytes.
 pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
+/// Places in a branch's history that are kept of those where a path was changed, half of them of one search: 240 KiB.
+pub const PATH_PLACES_KEPT_MAX: usize = 30_720;
 /// Memory for the paths and states of branches' histories, in bytes: some 60 a snapshot.
 pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
 /// Counts of files that changes of branches changed, and as many of lines, kept in memory, entries of some hundred bytes.

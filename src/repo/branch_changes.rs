@@ -1,7 +1,8 @@
 //! What is another among the branches of a project than it was before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::vec;
 
 use super::{Branch, Project, Result};
 use crate::base::branch_name::BranchName;
@@ -13,13 +14,22 @@ use crate::store::{Folder, Record};
 #[derive(Clone, Debug, Default)]
 pub struct BranchStates(Folder);
 
-/// What became of branches between two looks at them.
+/// What became of branches between two looks at them, told one after the other.
 #[derive(Clone, Debug)]
 pub struct BranchChanges {
-    /// Those that were made or changed, as the second look found them, in the order of their making.
-    pub changed: Vec<Branch>,
-    /// Names that no branch has any more, in byte order.
-    pub gone: Vec<BranchName>,
+    project: Project,
+    before: BranchStates,
+    now: BranchStates,
+    told: Passed,
+    /// Places among those of before, in the byte order of their names.
+    gone: vec::IntoIter<usize>,
+}
+
+/// How many records of two folders were passed, in the order of their keys.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    before: usize,
+    now: usize,
 }
 
 impl Project {
@@ -29,50 +39,97 @@ impl Project {
         Ok(BranchStates(self.projects.store().folder(&prefix)?))
     }
 
-    /// What became of the branches of this project; those of which `also` is true are told in any case.
+    /// What became of the branches of this project.
     ///
     /// # Limits
-    /// Time grows with the number of branches, some nanoseconds each.
+    /// Time grows with the number of branches, some nanoseconds each, and once more while it is told.
     pub fn branch_changes(
         &self,
         before: &BranchStates,
         now: &BranchStates,
-        also: impl Fn(&BranchName) -> bool,
     ) -> Result<BranchChanges> {
-        let (mut before, mut now) = (before.0.as_slice(), now.0.as_slice());
-        let mut names_before = BTreeSet::new();
-        let (mut changed, mut names_now) = (Vec::new(), BTreeSet::new());
-        loop {
-            let keys = (before.first().map(|r| &r.key), now.first().map(|r| &r.key));
-            let (older, newer) = match keys {
-                (None, None) => break,
-                (Some(older), Some(newer)) => (older <= newer, newer <= older),
-                (older, newer) => (older.is_some(), newer.is_some()),
-            };
-            let older = older.then(|| take_first(&mut before));
-            let newer = newer.then(|| take_first(&mut now));
-            let is_same = older.map(|r| r.version) == newer.map(|r| r.version);
-            if let Some(newer) = newer {
-                let branch = self.branch_of(newer.number(), newer.decode()?);
-                if is_same && !also(branch.name()) {
-                    continue;
-                }
-                names_now.insert(branch.name().clone());
-                changed.push(branch);
+        let (mut gone, mut names_now) = (BTreeMap::new(), BTreeSet::new());
+        let mut passed = Passed::default();
+        while let Some((older, newer)) = passed.next(&before.0, &now.0) {
+            let (was, is) = (older.map(|at| &before.0[at]), newer.map(|at| &now.0[at]));
+            if was.map(|r| r.version) == is.map(|r| r.version) {
+                continue;
             }
-            if let Some(older) = older {
-                let record = older.decode::<BranchRecord>()?.value;
-                names_before.insert(record.name.clone());
+            if let Some(is) = is {
+                names_now.insert(name_of(is)?);
+            }
+            if let (Some(at), Some(was)) = (older, was) {
+                gone.insert(name_of(was)?, at);
             }
         }
-        let gone = names_before.difference(&names_now).cloned().collect();
-        Ok(BranchChanges { changed, gone })
+        gone.retain(|name, _| !names_now.contains(name));
+        let gone: Vec<_> = gone.into_values().collect();
+        Ok(BranchChanges {
+            project: self.clone(),
+            before: before.clone(),
+            now: now.clone(),
+            told: Passed::default(),
+            gone: gone.into_iter(),
+        })
     }
 }
 
-/// Takes the first of records that are not empty.
-fn take_first<'a>(records: &mut &'a [Arc<Record>]) -> &'a Record {
-    let (first, rest) = records.split_first().expect("there is one");
-    *records = rest;
-    first
+impl BranchChanges {
+    /// The next branch that was made or changed, as the second look found it, in the order of their making; those of
+    /// which `also` is true are told in any case.
+    pub fn next_changed(&mut self, also: impl Fn(&BranchName) -> bool) -> Result<Option<Branch>> {
+        while let Some((older, newer)) = self.told.next(&self.before.0, &self.now.0) {
+            let Some(newer) = newer.map(|at| &self.now.0[at]) else {
+                continue;
+            };
+            let older = older.map(|at| self.before.0[at].version);
+            let branch = self.project.branch_of(newer.number(), newer.decode()?);
+            if older != Some(newer.version) || also(branch.name()) {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next name that no branch has any more, in byte order.
+    pub fn next_gone(&mut self) -> Result<Option<BranchName>> {
+        let next = self.gone.next();
+        next.map(|at| name_of(&self.before.0[at])).transpose()
+    }
+}
+
+impl Branch {
+    /// What no other state of a branch of this store has: its number, and that of the write that made its record.
+    pub fn stamp(&self) -> [u8; 16] {
+        let both = (u128::from(self.number) << 64) | u128::from(self.version);
+        both.to_be_bytes()
+    }
+}
+
+impl Passed {
+    /// Passes the records of the next key, and gives their places.
+    fn next(
+        &mut self,
+        before: &[Arc<Record>],
+        now: &[Arc<Record>],
+    ) -> Option<(Option<usize>, Option<usize>)> {
+        let older = before.get(self.before).map(|record| &record.key);
+        let newer = now.get(self.now).map(|record| &record.key);
+        let (is_older, is_newer) = match (older, newer) {
+            (None, None) => return None,
+            (Some(older), Some(newer)) => (older <= newer, newer <= older),
+            (older, newer) => (older.is_some(), newer.is_some()),
+        };
+        let places = (
+            is_older.then_some(self.before),
+            is_newer.then_some(self.now),
+        );
+        self.before += usize::from(is_older);
+        self.now += usize::from(is_newer);
+        Some(places)
+    }
+}
+
+fn name_of(record: &Record) -> Result<BranchName> {
+    Ok(record.decode::<BranchRecord>()?.value.name.clone())
 }

@@ -25,6 +25,8 @@ const PATIENT: [&str; 2] = ["--write-s-max", "600"];
 const QUOTES: usize = 4_000;
 /// No branch with such a message takes more bytes.
 const BRANCH_BYTES_MAX: usize = 5 * QUOTES;
+/// So many of them are a long list.
+const MANY: usize = 300;
 
 /// Posts one after the other of these bodies, each to its target.
 fn post_all(admin: &Client, posts: &[(String, Value)], status: u16) {
@@ -76,7 +78,8 @@ fn branch_name(number: usize) -> String {
 fn ask(crowd: &Crowd, number: usize, client: &Client, target: &str) -> TcpStream {
     let mut stream = crowd.connect(number);
     let head = format!(
-        "GET {target} HTTP/1.1\r\nHost: a\r\n{}\r\n",
+        "GET {target} HTTP/1.1\r\nHost: {}\r\n{}\r\n",
+        stream.peer_addr().unwrap(),
         client.credential
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -87,6 +90,64 @@ fn ask(crowd: &Crowd, number: usize, client: &Client, target: &str) -> TcpStream
 fn with_line(daemon: &Daemon, client: &Client, target: &str, line: &str) -> Answer {
     let credential = format!("{}{line}\r\n", client.credential);
     daemon.again(&credential).get(target)
+}
+
+/// The tag of an answer that was asked for, and all that is left to read of it.
+#[track_caller]
+fn tag_of(stream: TcpStream) -> (String, BufReader<TcpStream>) {
+    let mut stream = BufReader::new(stream);
+    let mut tag = None;
+    let mut line = String::new();
+    stream.read_line(&mut line).unwrap();
+    assert_eq!(line, "HTTP/1.1 200 OK\r\n");
+    while line != "\r\n" {
+        line.clear();
+        stream.read_line(&mut line).unwrap();
+        if let Some((name, value)) = line.split_once(": ")
+            && name.eq_ignore_ascii_case("etag")
+        {
+            tag = Some(value.trim_end().to_owned());
+        }
+    }
+    (tag.expect("it has a tag"), stream)
+}
+
+/// What is left of a body in chunks, and whether it comes to its end.
+fn rest(stream: &mut impl BufRead) -> (Vec<u8>, bool) {
+    let mut body = Vec::new();
+    loop {
+        let mut length = String::new();
+        if !matches!(stream.read_line(&mut length), Ok(1..)) {
+            return (body, false);
+        }
+        let length = usize::from_str_radix(length.trim_end(), 16).unwrap();
+        let mut chunk = vec![0; length + 2];
+        if stream.read_exact(&mut chunk).is_err() {
+            return (body, false);
+        }
+        if length == 0 {
+            return (body, true);
+        }
+        body.extend_from_slice(&chunk[..length]);
+    }
+}
+
+/// Gives a branch another name.
+#[track_caller]
+fn rename(admin: &mut Client, branch: &str, name: &str) {
+    let target = of_project(&format!("/branches/{branch}"));
+    let body = json!({ "name": name }).to_string();
+    let answer = admin.attempt("PATCH", &target, "application/json", body.as_bytes());
+    let answer = answer.unwrap();
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+/// The project, with branches whose list is long.
+fn with_long_list(flags: &[&str]) -> (Daemon, Client) {
+    let (daemon, admin) = with_project(flags);
+    make_branches(&admin, MANY);
+    say_much(&admin, MANY);
+    (daemon, admin)
 }
 
 /// Who asks for these lists gets them, or is told to come again.
@@ -189,13 +250,10 @@ fn streams_that_tell_of_many_branches() {
 
 #[test]
 fn a_long_list_of_branches_is_what_a_short_one_is() {
-    const COUNT: usize = 300;
     let _alone = alone();
-    let (daemon, mut admin) = with_project(&[]);
-    make_branches(&admin, COUNT);
-    say_much(&admin, COUNT);
+    let (daemon, mut admin) = with_long_list(&[]);
     let mut reader = daemon.reader(&mut admin);
-    let total = (COUNT + 1).to_string();
+    let total = (MANY + 1).to_string();
     for (client, target, total) in [
         (&mut admin, of_project("/branches"), None),
         (&mut reader, read("/branches"), Some(total.as_str())),
@@ -206,7 +264,7 @@ fn a_long_list_of_branches_is_what_a_short_one_is() {
         assert_eq!(plain.header("x-total"), total);
         let list = plain.json();
         let mut list = list.as_array().unwrap().iter();
-        for number in 0..COUNT {
+        for number in 0..MANY {
             let branch = list.next().unwrap();
             assert_eq!(branch["name"], branch_name(number));
             assert_eq!(branch["default"], false);
@@ -248,6 +306,110 @@ fn a_long_list_of_branches_is_what_a_short_one_is() {
         page.as_array().unwrap()[..],
         whole.as_array().unwrap()[100..200]
     );
+}
+
+#[test]
+fn who_was_sent_a_long_list_while_it_was_another_has_to_take_it_again() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_long_list(&[]);
+    let reader = daemon.reader(&mut admin);
+    let crowd = Crowd::of(&daemon);
+    let last = branch_name(MANY - 1);
+    for (client, target) in [
+        (admin.another(), of_project("/branches")),
+        (reader, read("/branches")),
+    ] {
+        let before = client.another().get(&target);
+        let (tag, mut late) = tag_of(ask(&crowd, 0, &client, &target));
+        assert_eq!(before.header("etag"), Some(tag.as_str()), "{target}");
+        rename(&mut admin, &last, "away");
+        let (body, is_whole) = rest(&mut late);
+        assert!(is_whole);
+        let list: Vec<Value> = serde_json::from_slice(&body).unwrap();
+        assert_eq!(list.len(), MANY);
+        let names: Vec<_> = list.iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert!(!names.contains(&last.as_str()) && !names.contains(&"away"));
+        rename(&mut admin, "away", &last);
+        let known = format!("If-None-Match: {tag}");
+        let again = with_line(&daemon, &client, &target, &known);
+        assert_eq!(again.status, 200);
+        assert!(again.body == before.body, "not all is as it was");
+        assert_ne!(again.header("etag"), Some(tag.as_str()));
+    }
+}
+
+#[test]
+fn who_loses_the_right_to_a_long_list_is_told_no_more_of_it() {
+    let _alone = alone();
+    let (daemon, mut admin) = with_long_list(&PATIENT);
+    let reader = daemon.reader(&mut admin);
+    let session = daemon.admin();
+    let tokens = format!("{ADMIN}/tokens");
+    let token = admin.get(&tokens).json()[0]["tokenId"].clone();
+    let revoked = format!("{tokens}/{}", token.as_str().unwrap());
+    let crowd = Crowd::of(&daemon);
+    let mut leaving = session.another();
+    for (client, target, (ends, method, end)) in [
+        (
+            &session,
+            of_project("/branches"),
+            (&mut leaving, "POST", "/user/logout"),
+        ),
+        (
+            &reader,
+            read("/branches"),
+            (&mut admin.another(), "DELETE", revoked.as_str()),
+        ),
+    ] {
+        let (_, mut late) = tag_of(ask(&crowd, 0, client, &target));
+        let ended = ends.attempt(method, end, "", b"").unwrap();
+        assert_eq!(ended.status, 204, "{ended:?}");
+        let action = json!({ "action": "create", "file_path": method, "content": "<b/>" });
+        let secret = format!("nobody is told: {method}");
+        let body = json!({ "message": secret, "actions": [action] });
+        let save = of_project(&format!("/branches/{}/batch", branch_name(MANY - 1)));
+        assert_eq!(admin.post(&save, &body).status, 200);
+        let (told, is_whole) = rest(&mut late);
+        assert!(!is_whole);
+        assert!(!String::from_utf8_lossy(&told).contains(&secret));
+        let refused = client.another().get(&target);
+        assert_eq!(refused.status, 401);
+    }
+}
+
+#[test]
+fn a_list_of_branches_that_is_short_once_it_is_packed_is_sent_as_a_short_one() {
+    // More than one token, or one session, has places among the long requests.
+    const HELD: usize = 12;
+    let _alone = alone();
+    let (daemon, mut admin) = with_long_list(&PATIENT);
+    let reader = daemon.reader(&mut admin);
+    let crowd = Crowd::of(&daemon);
+    for (client, target) in [
+        (&admin, of_project("/branches")),
+        (&reader, read("/branches")),
+    ] {
+        let credential = format!("{}Accept-Encoding: gzip\r\n", client.credential);
+        let packs = daemon.again(&credential);
+        let first = packs.another().get(&target);
+        assert_eq!(first.header("content-encoding"), Some("gzip"));
+        assert_eq!(first.header("transfer-encoding"), None);
+        let length = first.body.len().to_string();
+        assert_eq!(first.header("content-length"), Some(length.as_str()));
+        let mut held = Vec::new();
+        for number in 0..HELD {
+            let stream = ask(&crowd, number, &packs, &target);
+            assert_eq!(status(stream.try_clone().unwrap()), 200, "{number}");
+            held.push(stream);
+        }
+        let again = packs.another().get(&target);
+        assert!(again.body == first.body);
+        assert_eq!(again.header("etag"), first.header("etag"));
+        let known = format!("If-None-Match: {}", first.header("etag").unwrap());
+        let known = with_line(&daemon, &packs, &target, &known);
+        assert_eq!((known.status, known.body.len()), (304, 0));
+    }
+    assert_within(&daemon);
 }
 
 #[test]

@@ -120,12 +120,22 @@ pub(in crate::http) fn body(coding: Coding, parts: impl Parts + 'static) -> Chun
     ChunkStream::new(LongList::new(parts, coding))
 }
 
-/// Entries that are made one after the other.
-pub(in crate::http) struct Each<I>(pub(in crate::http) I);
+/// Entries that are made one after the other, as long as who asked for them may have them.
+pub(in crate::http) struct Each<I, F> {
+    pub(in crate::http) entries: I,
+    /// Looks whether that is so, before each part: who takes a list slowly may lose the right to it meanwhile.
+    pub(in crate::http) check: F,
+}
 
-impl<T: Serialize, I: Iterator<Item = Result<T, Error>> + Send + Sync> Parts for Each<I> {
+impl<T, I, F> Parts for Each<I, F>
+where
+    T: Serialize,
+    I: Iterator<Item = Result<T, Error>> + Send + Sync,
+    F: Fn() -> Result<(), Error> + Send + Sync,
+{
     fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let text = part(&mut self.0, LIST_PART_BYTES).map_err(io::Error::other)?;
+        (self.check)().map_err(io::Error::other)?;
+        let text = part(&mut self.entries, LIST_PART_BYTES).map_err(io::Error::other)?;
         Ok((!text.is_empty()).then(|| text.into_bytes()))
     }
 }

@@ -1,10 +1,12 @@
 //! `GET /projects/<project>/repository/branches` and `…/branches/<name>`
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use regex::{Regex, RegexBuilder};
 
-use super::kept;
+use super::{kept, token};
+use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
@@ -64,13 +66,13 @@ pub(super) fn found(
 /// exact match of `search` comes first.
 ///
 /// # Limits
-/// A list of more than [`BRANCHES_WHOLE_BYTES_MAX`](crate::base::limits::BRANCHES_WHOLE_BYTES_MAX) is made once for its
-/// tag, which is kept, and for each client while it is sent.
+/// A list that is sent in more than [`BRANCHES_WHOLE_BYTES_MAX`](crate::base::limits::BRANCHES_WHOLE_BYTES_MAX) is made
+/// once for its tag, which is kept, and for each client while it is sent.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
     let key = list_key(context, project)?;
     let mut found = None;
     let rendered = context.service.rendered.get_or_render(&key, || {
-        let listed = Listed::find(context, project)?;
+        let mut listed = Listed::find(context, project)?;
         let rendered = listed.render(context, key.coding)?;
         found = Some(listed);
         Ok(rendered)
@@ -78,12 +80,24 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     if let Some(reply) = rendered.whole_reply(context.headers()) {
         return Ok(reply);
     }
-    let listed = match found {
-        Some(listed) => listed,
-        None => Listed::find(context, project)?,
+    let (listed, rendered) = if let Some(listed) = found {
+        (listed, rendered)
+    } else {
+        let mut listed = Listed::find(context, project)?;
+        // What is kept has the tag of what was found in the state of the key.
+        let is_same = list_key(context, project)? == key;
+        let rendered = if is_same {
+            rendered
+        } else {
+            Arc::new(listed.render(context, key.coding)?)
+        };
+        (listed, rendered)
     };
-    let body = stream::body(key.coding, listed.into_parts(context));
-    Ok(rendered.reply(context.headers()).with_pieces(body))
+    let whole = rendered.whole_reply(context.headers());
+    Ok(whole.unwrap_or_else(|| {
+        let body = stream::body(key.coding, listed.into_parts(context));
+        rendered.reply(context.headers()).with_pieces(body)
+    }))
 }
 
 /// Shows one branch.
@@ -192,31 +206,73 @@ impl Listed {
         })
     }
 
-    fn render(&self, context: &RequestContext, coding: Coding) -> Result<Rendered, Error> {
-        let _room = context.room_to_list(self.places.len().saturating_mul(BRANCH_BYTES))?;
-        let shown = self.places.iter();
-        let shown = shown.filter_map(|&place| self.show(context, place).transpose());
-        let text = ListText::of(shown)?;
-        json::shared_list(context, text, self.headers.lines(), coding)
+    /// Makes it for its tag. Of a long list those are left that may be shown again.
+    fn render(&mut self, context: &RequestContext, coding: Coding) -> Result<Rendered, Error> {
+        let places = std::mem::take(&mut self.places);
+        let room = context.room_to_list(places.len().saturating_mul(BRANCH_BYTES))?;
+        let mut left = Vec::with_capacity(places.len());
+        let shown = places.into_iter().filter_map(|place| {
+            let branch = self.open(place).transpose()?;
+            Some(branch.and_then(|branch| {
+                let stamp = if self.is_listed(place, &branch) {
+                    left.push(place);
+                    branch.stamp()
+                } else {
+                    json::PASSING
+                };
+                Ok((self.show(context, &branch)?, stamp))
+            }))
+        });
+        let list = ListText::of(context, room, coding, shown)?;
+        self.places = left;
+        json::shared_list(context, list, self.headers.lines(), coding)
     }
 
-    /// The same list, made while it is sent. A branch that has changed since the tag was made is shown as it is then:
-    /// the state that the tag is of is over.
+    /// The same list, made while it is sent. A branch that has changed since the tag was made is shown as it is then,
+    /// and one that was renamed not at all: the state that the tag is of is over.
     fn into_parts(mut self, context: &RequestContext) -> impl Parts + use<> {
-        let context = context.clone();
+        let context = Arc::new(context.clone());
         let places = std::mem::take(&mut self.places).into_iter();
-        Each(places.filter_map(move |place| self.show(&context, place).transpose()))
+        let (asked, project) = (Arc::clone(&context), self.project.clone());
+        Each {
+            entries: places.filter_map(move |place| self.show_again(&context, place).transpose()),
+            check: move || check(&asked, &project),
+        }
+    }
+
+    fn show_again(
+        &self,
+        context: &RequestContext,
+        place: usize,
+    ) -> Result<Option<BranchJson>, Error> {
+        let branch = self.open(place)?;
+        let branch = branch.filter(|branch| self.is_listed(place, branch));
+        branch.map(|branch| self.show(context, &branch)).transpose()
     }
 
     /// The branch at this place among the names, `None` for one that was deleted meanwhile.
-    fn show(&self, context: &RequestContext, place: usize) -> Result<Option<BranchJson>, Error> {
-        let Some(branch) = self.project.open_branches(&self.names, [place])?.pop() else {
-            return Ok(None);
-        };
+    fn open(&self, place: usize) -> Result<Option<Branch>, Error> {
+        Ok(self.project.open_branches(&self.names, [place])?.pop())
+    }
+
+    /// True unless the branch was renamed since the names were read.
+    fn is_listed(&self, place: usize, branch: &Branch) -> bool {
+        branch.name().as_str() == self.names.name(place)
+    }
+
+    fn show(&self, context: &RequestContext, branch: &Branch) -> Result<BranchJson, Error> {
         let default = self.default.as_ref();
         let is_default = default.is_some_and(|default| default.name() == branch.name());
-        BranchJson::new(context, &self.project, &branch, is_default).map(Some)
+        BranchJson::new(context, &self.project, branch, is_default)
     }
+}
+
+/// Looks whether the token of a request still counts, and opens this project.
+fn check(context: &RequestContext, project: &Project) -> Result<(), Error> {
+    let holder = token::known_holder(context)?.ok_or_else(Error::no_credential)?;
+    let project = ProjectSelector::Number(project.number());
+    context.gate().open_by_token(&holder, &project)?;
+    Ok(())
 }
 
 /// The places of the names that fit.

@@ -1,18 +1,21 @@
 //! Branches.
 
+use std::sync::Arc;
+
 use hyper::StatusCode;
 use serde::Deserialize;
 
-use crate::access::{Caller, Right};
+use crate::access::{Caller, ProjectRights, Right};
 use crate::http::admin::branch::shape::{AdminBranchJson, shown};
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
-use crate::http::list::stream::{self, Each};
+use crate::http::list::stream::{self, Each, Parts};
+use crate::http::reply::coding::Coding;
 use crate::http::reply::json::ListText;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
-use crate::repo::Branch;
+use crate::repo::{Branch, BranchNames, Project};
 
 /// About so many bytes are told of a branch.
 const BRANCH_BYTES: usize = 2 << 10;
@@ -33,40 +36,87 @@ pub(super) fn list(
     caller: &Caller,
     project: &str,
 ) -> Result<Reply, Error> {
-    let project = open(context, caller, project)?;
-    let permissions = caller.rights_on(&project);
-    let names = project.branch_names()?;
-    let _room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
-    let branches = project.branches()?;
-    let default = Branch::default_of(&branches).cloned();
-    let shown = branches.iter().map(|branch| {
-        AdminBranchJson::new(context, &project, branch, default.as_ref(), permissions)
+    let opened = open(context, caller, project)?;
+    let permissions = caller.rights_on(&opened);
+    let names = opened.branch_names()?;
+    let room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
+    let branches = opened.branches()?;
+    let mut listed = Listed {
+        default: Branch::default_of(&branches).cloned(),
+        project: opened,
+        permissions,
+        names,
+        places: Vec::new(),
+    };
+    let coding = Coding::accepted(context.headers());
+    let mut passed = 0;
+    let shown = branches.iter().map(|branch| -> Result<_, Error> {
+        let stamp = match listed.place_of(branch, &mut passed) {
+            Some(place) => {
+                listed.places.push(place);
+                branch.stamp()
+            }
+            None => json::PASSING,
+        };
+        Ok((listed.show(context, branch)?, stamp))
     });
-    let digest = match ListText::of(shown)? {
-        ListText::Whole(text) => {
-            return json::respond_text(context, text, Freshness::Moving, &[]);
+    let list = ListText::of(context, room, coding, shown)?;
+    json::respond_list(context, list, coding, || {
+        stream::body(coding, listed.into_parts(context, project))
+    })
+}
+
+/// The branches of a project.
+struct Listed {
+    project: Project,
+    permissions: ProjectRights,
+    default: Option<Branch>,
+    names: BranchNames,
+    /// Those that may be shown again, by their places among the names.
+    places: Vec<usize>,
+}
+
+impl Listed {
+    fn show(&self, context: &RequestContext, branch: &Branch) -> Result<AdminBranchJson, Error> {
+        let default = self.default.as_ref();
+        AdminBranchJson::new(context, &self.project, branch, default, self.permissions)
+    }
+
+    /// The place of a branch among the names, which were read before it. Those before were `passed`.
+    fn place_of(&self, branch: &Branch, passed: &mut usize) -> Option<usize> {
+        let name = branch.name().as_str();
+        while *passed < self.names.len() && self.names.name(*passed) < name {
+            *passed += 1;
         }
-        ListText::Long(digest) => digest,
-    };
-    // Until they are sent no branches are held. One that has changed by then is shown as it is: the state that the tag
-    // is of is over.
-    let (again, places) = (context.clone(), 0..names.len());
-    let shown = move |place| -> Result<Option<AdminBranchJson>, Error> {
-        let branch = project.open_branches(&names, [place])?.pop();
-        let shown = branch.map(|branch| {
-            AdminBranchJson::new(&again, &project, &branch, default.as_ref(), permissions)
-        });
-        shown.transpose()
-    };
-    let entries = Each(places.filter_map(move |place| shown(place).transpose()));
-    let made_of = vec![&digest.as_bytes()[..]];
-    Ok(stream::tagged(
-        context,
-        made_of,
-        entries,
-        Freshness::Moving,
-        &[],
-    ))
+        let is_there = *passed < self.names.len() && self.names.name(*passed) == name;
+        is_there.then_some(*passed)
+    }
+
+    /// The same list, made while it is sent: until then no branches are held. One that has changed by then is shown as
+    /// it is, and one that was renamed not at all: the state that the tag is of is over.
+    fn into_parts(mut self, context: &RequestContext, project: &str) -> impl Parts + use<> {
+        let context = Arc::new(context.clone());
+        let places = std::mem::take(&mut self.places).into_iter();
+        let (asked, project) = (Arc::clone(&context), project.to_owned());
+        Each {
+            entries: places.filter_map(move |place| self.show_again(&context, place).transpose()),
+            check: move || -> Result<(), Error> {
+                let caller = asked.watcher()?;
+                open(&asked, &caller, &project)?;
+                Ok(())
+            },
+        }
+    }
+
+    fn show_again(
+        &self,
+        context: &RequestContext,
+        place: usize,
+    ) -> Result<Option<AdminBranchJson>, Error> {
+        let branch = self.project.open_branches(&self.names, [place])?.pop();
+        let branch = branch.filter(|branch| branch.name().as_str() == self.names.name(place));
+        branch.map(|branch| self.show(context, &branch)).transpose()
+    }
 }
 
 /// The revision that a body names as the beginning of a branch, `None` where there is none in its form.

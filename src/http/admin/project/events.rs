@@ -2,6 +2,7 @@
 //!
 //! The session is looked at and not used, as where one branch is waited for.
 
+use std::iter;
 use std::sync::Arc;
 
 use crate::access::{Caller, ProjectRights};
@@ -16,7 +17,7 @@ use crate::http::reply::Reply;
 use crate::http::request::context::RequestContext;
 use crate::http::wait::events::{self, Source};
 use crate::http::wait::subscriptions::Subscription;
-use crate::repo::{Branch, BranchStates, Project};
+use crate::repo::{Branch, BranchChanges, BranchStates, Project};
 
 /// Answers with the stream. It begins with nothing: who has it open reads the list, and misses no change.
 pub(in crate::http::admin) async fn respond(
@@ -44,8 +45,8 @@ struct AllBranches {
     seen: Option<Seen>,
     /// What was found last of which all is told.
     told: Option<Found>,
-    /// What was found after that, and how many of the changes between the two are told.
-    telling: Option<(Found, usize)>,
+    /// What was found after that, and what is left to tell of the changes between the two.
+    telling: Option<(Found, BranchChanges)>,
     is_due: bool,
 }
 
@@ -81,23 +82,28 @@ impl AllBranches {
         let project = open(context, &caller, &self.project)?;
         let subscription = context.service.subscriptions.join(&project, None)?;
         let goes_on = self.telling.is_some();
-        let (found, done) = if let Some(telling) = self.telling.take() {
-            telling
+        let (found, left) = if let Some((found, left)) = self.telling.take() {
+            (found, Some(left))
         } else {
             // Before what is read: a change between the two is another state.
             self.seen = Some(Seen::now(context, &self.project)?);
-            (Found::now(&project, &caller)?, 0)
+            (Found::now(&project, &caller)?, None)
         };
         let Some(told) = &self.told else {
             self.told = Some(found);
             return Ok((String::new(), subscription));
         };
-        let (event, left) = next_event(context, &project, [told, &found], done)?;
+        let mut changes = match left {
+            Some(left) => left,
+            None => project.branch_changes(&told.branches, &found.branches)?,
+        };
+        let (event, is_full) = next_event(context, &project, [told, &found], &mut changes)?;
         // A change after what is told now was found was told to the subscription of then: it is looked for anew.
-        self.is_due = goes_on || left.is_some();
-        match left {
-            Some(done) => self.telling = Some((found, done)),
-            None => self.told = Some(found),
+        self.is_due = goes_on || is_full;
+        if is_full {
+            self.telling = Some((found, changes));
+        } else {
+            self.told = Some(found);
         }
         Ok((event, subscription))
     }
@@ -118,9 +124,9 @@ impl Found {
     }
 }
 
-/// The event that goes on when so many changes between two looks are told, empty where there is none, and how many are
-/// told with it, `None` for all. `branches` are those that were made or changed, as they were found, `deleted` names
-/// that no branch had any more.
+/// The event that tells the next of the changes between two looks, empty where there is none, and whether it is full,
+/// so that some may be left. `branches` are those that were made or changed, as they were found, `deleted` names that
+/// no branch had any more.
 ///
 /// # Limits
 /// Nothing is added after [`EVENT_BYTES_MAX`] bytes.
@@ -128,31 +134,23 @@ fn next_event(
     context: &RequestContext,
     project: &Project,
     [told, found]: [&Found; 2],
-    done: usize,
-) -> Result<(String, Option<usize>), Error> {
+    changes: &mut BranchChanges,
+) -> Result<(String, bool), Error> {
     let is_shown_otherwise = |name: &BranchName| {
         told.rights != found.rights || told.has_as_default(name) != found.has_as_default(name)
     };
-    let changes = project.branch_changes(&told.branches, &found.branches, is_shown_otherwise)?;
-    let (changed, gone) = (changes.changed, changes.gone);
-    let all = changed.len() + gone.len();
-    if all == 0 {
-        return Ok((String::new(), None));
-    }
-    let mut shown = changed.iter().skip(done).map(|branch| {
-        AdminBranchJson::new(
-            context,
-            project,
-            branch,
-            found.default.as_ref(),
-            found.rights,
-        )
-    });
-    let names = gone.iter().skip(done.saturating_sub(changed.len()));
-    let mut names = names.map(Ok::<_, Error>);
+    let changed = iter::from_fn(|| changes.next_changed(is_shown_otherwise).transpose());
+    let default = found.default.as_ref();
+    let mut shown = changed
+        .map(|branch| AdminBranchJson::new(context, project, &branch?, default, found.rights));
     let branches = part(&mut shown, EVENT_BYTES_MAX)?;
+    let gone = iter::from_fn(|| changes.next_gone().transpose());
+    let mut names = gone.map(|name| name.map_err(Error::from));
     let deleted = part(&mut names, EVENT_BYTES_MAX.saturating_sub(branches.len()))?;
-    let left = shown.len() + names.len();
+    if branches.is_empty() && deleted.is_empty() {
+        return Ok((String::new(), false));
+    }
+    let is_full = branches.len() + deleted.len() >= EVENT_BYTES_MAX;
     let event = format!("data: {{\"branches\":[{branches}],\"deleted\":[{deleted}]}}\n\n");
-    Ok((event, (left > 0).then(|| all - left)))
+    Ok((event, is_full))
 }
