@@ -112,8 +112,8 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
-    /// The search for what a commit id names, or the computing of commit ids for a walk, has come to the end of its time. The
-    /// next one comes farther.
+    /// The search for what a commit id names, or for the commits of a path, or the computing of commit ids for a walk,
+    /// has come to the end of its time. The next one comes farther.
     #[error("the search takes longer; it goes on when it is asked for again")]
     Unfinished,
     /// The store failed. Shared, because many callers may wait for one commit that fails.

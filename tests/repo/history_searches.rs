@@ -2,16 +2,21 @@
 //! and what they look at.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 
 use proptest::prelude::*;
 use siteconf::base::clock::{ManualClock, Timestamp};
+use siteconf::base::limits::COMMIT_SEARCH_S_MAX;
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
-use siteconf::repo::{Commit, Condition, Error, ProjectWriter, Projects, Revision};
+use siteconf::repo::{
+    Commit, Condition, Error, Execution, ProjectWriter, Projects, Retention, Revision,
+};
 use siteconf::store::memory::MemoryStore;
+use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{self, Batch, Record, Scan, Staging, Store, Version};
 
 use crate::changing::{apply, branch_name, change};
@@ -97,9 +102,13 @@ proptest! {
         let mut branches = 1;
         for ((on, change), asked) in &history {
             branches = apply(&scene, branches, *on, change);
-            // Some are asked for in between, and not to the end: what is known goes on with the branch.
-            for at in ["a", "run"] {
-                let commits = scene.project.commits(Some("main")).unwrap();
+            // Some are asked for in between, and not to the end: what is known goes on with the branch, and may have
+            // gaps where it was asked for from an older state.
+            let older = format!("main@{}", version(2 * *asked as u64 + 1));
+            for (reference, at) in [("main", "a"), ("main", "run"), (older.as_str(), "a")] {
+                let Ok(commits) = scene.project.commits(Some(reference)) else {
+                    continue;
+                };
                 let begun = commits.of_path(path(at)).unwrap().take(*asked);
                 prop_assert!(begun.count() <= *asked);
             }
@@ -136,6 +145,121 @@ fn a_folder_has_the_commits_of_what_is_below_it() {
     assert_listed(&scene, "main", &paths);
 }
 
+/// Saves so many files that nobody asks for.
+fn save_aside(scene: &Scene, count: u64) {
+    for number in 0..count {
+        scene.save("other", &number.to_string());
+    }
+}
+
+/// How many commits of a path there are from a state on, of so many at most, and how many runs of steps were looked at
+/// for them.
+fn looked_at(scene: &Scene, reference: &str, most: usize) -> (usize, u64) {
+    let before = looks_at_runs(&scene.projects);
+    let commits = scene.project.commits(Some(reference)).unwrap();
+    let commits = commits.of_path(path("a")).unwrap().take(most);
+    let found = commits.map(Result::unwrap).count();
+    (found, looks_at_runs(&scene.projects) - before)
+}
+
+#[test]
+fn a_search_that_ends_early_goes_on_with_what_an_earlier_one_found() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("a", "1");
+    // With the one before the first 1,301 snapshots in six runs.
+    save_aside(&scene, 1300);
+    assert_eq!(looked_at(&scene, "main", 10), (1, 6));
+    scene.save("a", "2");
+    scene.save("a", "3");
+    assert_eq!(looked_at(&scene, "main", 1), (1, 1));
+    // The last step that nobody has looked at.
+    assert_eq!(looked_at(&scene, "main", 10), (3, 1));
+    assert_eq!(looked_at(&scene, "main", 10), (3, 0));
+}
+
+#[test]
+fn what_is_found_from_an_older_state_displaces_nothing_that_is_known_of_newer_ones() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("a", "1");
+    save_aside(&scene, 600);
+    scene.save("a", "2");
+    save_aside(&scene, 600);
+    let older = format!("main@{}", version(100));
+    assert_eq!(looked_at(&scene, "main", 1), (1, 3));
+    assert_eq!(looked_at(&scene, &older, 10), (1, 1));
+    assert_eq!(looked_at(&scene, "main", 1), (1, 0));
+    assert_eq!(looked_at(&scene, &older, 10), (1, 0));
+    // The gap, which lies in three runs.
+    assert_eq!(looked_at(&scene, "main", 10), (2, 3));
+    assert_eq!(looked_at(&scene, "main", 10), (2, 0));
+    assert_eq!(looked_at(&scene, &older, 10), (1, 0));
+}
+
+#[test]
+fn two_who_search_from_different_states_in_turn_come_to_an_end() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("a", "1");
+    save_aside(&scene, 1300);
+    let older = format!("main@{}", version(500));
+    let is_found = |reference: &str| {
+        let commits = scene.project.commits(Some(reference)).unwrap();
+        let mut commits = commits.of_path(path("a")).unwrap();
+        // Time for one run.
+        scene.clock.advance_s(COMMIT_SEARCH_S_MAX.unsigned_abs());
+        let first = commits.next().unwrap();
+        assert!(matches!(first, Ok(_) | Err(Error::Unfinished)), "{first:?}");
+        first.is_ok()
+    };
+    let mut turns = (1..20).map(|_| ["main", older.as_str()].map(is_found));
+    // Of the six runs the newer one looks at five.
+    assert_eq!(turns.position(|found| found == [true, true]), Some(5));
+}
+
+#[test]
+fn a_search_for_the_commits_of_a_path_has_its_own_time() {
+    let scene = Scene::on(MemoryStore::default());
+    scene.save("a", "1");
+    save_aside(&scene, 600);
+    let commits = scene.project.commits(None).unwrap();
+    // So long it may take to come to the state where they begin.
+    scene.clock.advance_s(COMMIT_SEARCH_S_MAX.unsigned_abs());
+    let mut commits = commits.of_path(path("a")).unwrap();
+    assert_eq!(commits.next().unwrap().unwrap().title(), "save a");
+}
+
+#[test]
+fn the_first_commit_of_a_path_is_of_the_oldest_state_that_is_left() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open_locked(root.path()).unwrap());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    scene.save("a", "1");
+    save_aside(&scene, 10);
+    let commits = scene.project.commits(None).unwrap();
+    let mut commits = commits.of_path(path("a")).unwrap();
+    let keep = Retention {
+        snapshots: 3,
+        days: 0,
+    };
+    let (apply, actor) = (Execution::Apply, "alice".into());
+    let pruned = scene
+        .projects
+        .prune(store.as_ref(), keep, apply, &actor, |_| {});
+    pruned.unwrap();
+    let first = commits.next().unwrap().unwrap();
+    assert_eq!(first.title(), "earlier history was removed");
+    assert_eq!(first.revision.place(), Some(9));
+    assert!(commits.next().is_none());
+}
+
+/// What is done while snapshots are scanned.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// A store in which it takes as long as a test says to scan snapshots.
 #[derive(Debug)]
 struct Slow {
@@ -143,6 +267,7 @@ struct Slow {
     clock: Arc<ManualClock>,
     scan_s: AtomicU64,
     scans: AtomicU64,
+    meanwhile: Mutex<Option<Meanwhile>>,
 }
 
 impl Slow {
@@ -152,6 +277,7 @@ impl Slow {
             clock: Arc::new(ManualClock::new(Timestamp::parse("2026-11-21").unwrap())),
             scan_s: AtomicU64::new(0),
             scans: AtomicU64::new(0),
+            meanwhile: Mutex::default(),
         })
     }
 
@@ -175,6 +301,10 @@ impl Store for Slow {
         if scan.prefix.starts_with(key::SNAPSHOTS) {
             self.scans.fetch_add(1, Ordering::Relaxed);
             self.clock.advance_s(self.scan_s.load(Ordering::Relaxed));
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            if let Some(Meanwhile(act)) = meanwhile {
+                act();
+            }
         }
         self.store.scan(scan)
     }
@@ -195,9 +325,7 @@ fn a_search_for_the_commits_of_a_path_ends_with_its_time_and_the_next_goes_on() 
     let scene = Scene::over(Arc::clone(&store) as Arc<_>);
     scene.save("a", "1");
     // With the one before the first 1,301 snapshots, which are read 256 at a time.
-    for number in 0..1300 {
-        scene.save("other", &number.to_string());
-    }
+    save_aside(&scene, 1300);
     drop(scene);
     store.scan_s.store(4, Ordering::Relaxed);
     let (projects, project) = store.open();
@@ -223,6 +351,24 @@ fn a_search_for_the_commits_of_a_path_ends_with_its_time_and_the_next_goes_on() 
     assert_eq!(asked_again(), 2);
 }
 
+#[test]
+fn commits_of_a_path_that_follow_each_other_are_read_together() {
+    let store = Slow::new();
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    for number in 1..=300 {
+        scene.save("a", &"x".repeat(number));
+    }
+    let scans_of_all = || {
+        store.scans.store(0, Ordering::Relaxed);
+        let commits = scene.project.commits(None).unwrap();
+        let commits = commits.of_path(path("a")).unwrap();
+        assert_eq!(commits.map(Result::unwrap).count(), 300);
+        store.scans.load(Ordering::Relaxed)
+    };
+    // Of 1, 2, 4 and so on, nine times, and twice for the first state of the branch; once of the steps, in two runs.
+    assert_eq!([scans_of_all(), scans_of_all()], [13, 11]);
+}
+
 /// How often a run of steps of a history was looked for in memory.
 fn looks_at_runs(projects: &Projects) -> u64 {
     let uses = projects.cache_uses();
@@ -236,9 +382,7 @@ fn the_last_change_that_many_ask_for_at_once_is_searched_for_once() {
     scene.save("a", "1");
     let changed = scene.head().digest().unwrap();
     // 1,001 snapshots in four runs.
-    for number in 0..1000 {
-        scene.save("other", &number.to_string());
-    }
+    save_aside(&scene, 1000);
     let (head, before) = (scene.head(), looks_at_runs(&scene.projects));
     let start = Barrier::new(100);
     thread::scope(|scope| {
@@ -250,6 +394,30 @@ fn the_last_change_that_many_ask_for_at_once_is_searched_for_once() {
         }
     });
     assert_eq!(looks_at_runs(&scene.projects) - before, 4);
+}
+
+#[test]
+fn the_last_change_that_is_known_is_told_while_it_is_searched_for_from_an_older_state() {
+    let store = Slow::new();
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    scene.save("a", "1");
+    save_aside(&scene, 600);
+    scene.save("a", "2");
+    drop(scene);
+    let (_, project) = store.open();
+    let head = project.branch(&branch("main")).unwrap().head();
+    let changed = head.last_change(&path("a")).unwrap();
+    let older = format!("main@{}", version(300));
+    let older = project.resolve(Some(&older)).unwrap();
+    let (tell, told) = mpsc::channel();
+    let ask = move || {
+        let known = head.known_last_change(&path("a")).unwrap();
+        tell.send(known).unwrap();
+    };
+    *store.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(ask)));
+    let before = older.last_change(&path("a")).unwrap();
+    assert_eq!(told.try_recv().unwrap(), Some(changed));
+    assert_ne!(before, changed);
 }
 
 #[test]

@@ -262,8 +262,8 @@ fn lone_key(
     kept::key(context, project, asked)
 }
 
-/// Lines that were not counted in time are [kept](LineCounter) as uncounted, too: who asks next would be as long about
-/// them.
+/// An answer in which lines are missing that were not counted in time is kept, too, until a branch changes: who asks
+/// next would be as long about them.
 fn render(
     context: &RequestContext,
     project: &Project,

@@ -31,7 +31,8 @@ impl From<LineCounts> for StatsJson {
     }
 }
 
-/// Counts the lines that the commits of an answer changed. What was counted before is kept, whatever has changed since.
+/// Counts the lines that the commits of an answer changed. Those of a commit that were all counted are kept, whatever
+/// changes since.
 ///
 /// # Limits
 /// Of each commit what a comparison shows: 1,000 files, 4 MiB of their diffs. 5 seconds for all commits together;
@@ -61,7 +62,6 @@ impl LineCounter {
         let Some(before) = commit.before.as_ref().filter(|_| !self.is_over()) else {
             return Ok(lines.into());
         };
-        let has_whole_time = self.time == WHOLE_TIME;
         let begun = Instant::now();
         let mut budget = Budget::of_time(self.time);
         for difference in repo::diff_at_most(before, &commit.revision, COMPARE_FILES_MAX)? {
@@ -71,8 +71,8 @@ impl LineCounter {
             }
         }
         self.time = self.time.saturating_sub(begun.elapsed());
-        // One for which the time of a whole answer was too short is counted no farther by the next.
-        if has_whole_time || !self.is_over() {
+        // The next answer may have more time for it.
+        if !self.is_over() {
             commit.keep_lines(lines);
         }
         Ok(lines.into())

@@ -1,5 +1,9 @@
 //! The changes of a branch: each snapshot with the state that replaced the one it holds.
 
+use std::collections::VecDeque;
+use std::mem;
+
+use super::commits::READ_AT_ONCE_MAX;
 use super::snapshot::Snapshot;
 use crate::base::cache::get_or_make;
 use crate::base::limits::CHANGES_COUNTED_MAX;
@@ -17,6 +21,17 @@ pub struct Change {
     pub snapshot: Snapshot,
     /// The state after it: that of the next snapshot that there is, or the head.
     pub after: Revision,
+}
+
+/// Changes of a branch that were read ahead of who asks for them by their places.
+#[derive(Debug, Default)]
+pub(super) struct ChangesAhead {
+    /// Newest first.
+    read: VecDeque<Change>,
+    /// So many were read at once.
+    at_once: usize,
+    /// So many of them were asked for.
+    used: usize,
 }
 
 /// How many files differ between two states. It is counted once and kept in memory.
@@ -93,6 +108,33 @@ impl Change {
     }
 }
 
+impl ChangesAhead {
+    /// The change after the snapshot at a place, which is older than those that were asked for before; `None` if it was
+    /// pruned. As long as half of what was read is used, the next time twice as much is.
+    pub(super) fn at(&mut self, branch: &Branch, place: u64) -> Result<Option<Change>> {
+        let is_newer = |change: &Change| change.snapshot.version.number() > place;
+        while self.read.front().is_some_and(is_newer) {
+            self.read.pop_front();
+        }
+        if self.read.is_empty() {
+            self.at_once = if 2 * self.used < self.at_once {
+                1
+            } else {
+                (2 * self.at_once).clamp(1, READ_AT_ONCE_MAX)
+            };
+            self.used = 0;
+            self.read = branch.changes_from(place, self.at_once)?.into();
+        }
+        self.used += 1;
+        let is_it = |change: &Change| change.snapshot.version.number() == place;
+        if self.read.front().is_some_and(is_it) {
+            Ok(self.read.pop_front())
+        } else {
+            Ok(None)
+        }
+    }
+}
+
 impl Branch {
     /// The changes from the newest on, or from the newest before a snapshot; at most `limit`.
     pub fn changes(
@@ -104,14 +146,22 @@ impl Branch {
         let Some(newest) = snapshots.first() else {
             return Ok(Vec::new());
         };
-        let mut after = self.state_after(newest.version.number())?;
-        let mut changes = Vec::with_capacity(snapshots.len());
-        for snapshot in snapshots {
-            let next = snapshot.revision.clone();
-            changes.push(Change { snapshot, after });
-            after = next;
-        }
-        Ok(changes)
+        let after = self.state_after(newest.version.number())?;
+        Ok(linked(snapshots, after))
+    }
+
+    /// The changes from the one after the snapshot at a place on, or from the newest before it; at most `limit`. Mostly
+    /// that takes one scan.
+    fn changes_from(&self, place: u64, limit: usize) -> Result<Vec<Change>> {
+        // With the snapshot that holds the state after it.
+        let before = SnapshotVersion::new(place + 2);
+        let snapshots = self.history(Some(before), Some(limit + 1))?;
+        let mut snapshots = snapshots.into_iter().peekable();
+        let after = match snapshots.next_if(|newest| newest.version.number() > place) {
+            Some(next) => next.revision,
+            None => self.state_after(place)?,
+        };
+        Ok(linked(snapshots.take(limit), after))
     }
 
     /// The state that is nearest after a place: that of the next snapshot that there is, or the head.
@@ -132,4 +182,13 @@ impl Branch {
             _ => Ok(self.head()),
         }
     }
+}
+
+/// Each of some neighbouring snapshots, newest first, with the state after it: that of the first is given.
+fn linked(snapshots: impl IntoIterator<Item = Snapshot>, mut after: Revision) -> Vec<Change> {
+    let change = |snapshot: Snapshot| {
+        let after = mem::replace(&mut after, snapshot.revision.clone());
+        Change { snapshot, after }
+    };
+    snapshots.into_iter().map(change).collect()
 }

@@ -19,7 +19,7 @@ use crate::object::record::ParentRecord;
 use crate::repo::{Branch, Error, Missing, Operation, Project, Published, Result, Revision};
 
 /// Snapshots read at once, at most. It begins with one: most callers want only the newest commit.
-const READ_AT_ONCE_MAX: usize = 256;
+pub(super) const READ_AT_ONCE_MAX: usize = 256;
 
 /// A state of a branch and what brought it about.
 #[derive(Clone, Debug)]
@@ -133,10 +133,9 @@ impl Branch {
     /// Where commit ids have to be computed first, [`COMMIT_SEARCH_S_MAX`] from now on: then the next one is
     /// [`Error::Unfinished`]. What was computed stays in memory, so that another walk comes farther.
     pub fn commits(&self) -> Commits {
-        let now = self.project.projects.clock().uptime_ms();
         Commits {
             states: States::of(self),
-            newer: Newer::until(now + COMMIT_SEARCH_S_MAX * 1000),
+            newer: Newer::until(end_of_search_ms(&self.project)),
         }
     }
 
@@ -433,4 +432,9 @@ impl Iterator for Commits {
     fn next(&mut self) -> Option<Result<Commit>> {
         self.commit().transpose()
     }
+}
+
+/// Until when a walk or a search that begins now goes on, by the time since the start.
+pub(super) fn end_of_search_ms(project: &Project) -> i64 {
+    project.projects.clock().uptime_ms() + COMMIT_SEARCH_S_MAX * 1000
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::change_cache::{Found, LastChange, LastChanges};
+use super::change_cache::{Found, LastChanges};
 use super::step_cache::Run;
 use crate::base::cache::get_or_make;
 use crate::base::clock::Timestamp;
@@ -79,8 +79,8 @@ impl Revision {
 }
 
 impl LastChanges {
-    /// The state that last changed a file, and its place in the history where that is known. Of all who want it at once
-    /// one searches.
+    /// The state that last changed a file, and its place in the history where that is known. Of all who want it of the
+    /// newest state at once one searches.
     fn find(&self, state: &Revision, path: &FilePath) -> Result<(ManifestId, Option<u64>)> {
         let place = match state.place() {
             Some(place) => place,
@@ -95,28 +95,23 @@ impl LastChanges {
         // what was asked before.
         let holds = |known: &Found| known.is_found_from(oldest) && known.holds_at(place);
         let key = (state.branch, path.clone());
-        let kept: Result<_> = get_or_make(&self.found, &key, || Ok(LastChange::default()));
+        let kept: Result<_> = get_or_make(&self.found, &key, || Ok(Arc::default()));
         let kept = kept?;
         if let Some(known) = kept.now().filter(holds) {
             return Ok((known.changed, Some(known.changed_at)));
         }
-        let found = may_block(|| -> Result<_> {
-            let mut kept = kept.lock();
-            if let Some(known) = kept.filter(holds) {
-                return Ok(known);
-            }
-            let older = kept.filter(|known| known.is_found_from(oldest) && known.seen_from < place);
-            let found = search(state, &branch, [oldest, place], path, older)?;
-            if kept.is_none_or(|kept| kept.seen_from <= place) {
-                *kept = Some(found);
-            }
-            Ok(found)
+        let is_of_older = |known: &Found| known.is_found_from(oldest) && known.seen_from < place;
+        let found = may_block(|| {
+            kept.find_from(place, holds, |known| {
+                let older = known.filter(is_of_older);
+                search(state, &branch, [oldest, place], path, older)
+            })
         })?;
         Ok((found.changed, Some(found.changed_at)))
     }
 
-    /// The state that last changed a file, if it was searched for before. `None` also while somebody searches for it,
-    /// and of a state that is known by its commit id alone, unless the branch is in it.
+    /// The state that last changed a file, if it was searched for before. `None` also of a state that is known by its
+    /// commit id alone, unless the branch is in it.
     fn known(&self, state: &Revision, path: &FilePath) -> Result<Option<ManifestId>> {
         let branch = state.branch()?;
         let head = branch.head();

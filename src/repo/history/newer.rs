@@ -12,7 +12,7 @@ use crate::repo::{Error, Project, Result, Revision};
 #[derive(Debug, Default)]
 pub(super) struct Newer {
     by_totals: HashMap<(u64, u64), SameTotals>,
-    /// Until when digests are computed, by the time since the start; none where that may take as long as it takes.
+    /// Until when digests are computed, by the time since the start; `None` where that may take as long as it takes.
     pub(super) until_ms: Option<i64>,
 }
 

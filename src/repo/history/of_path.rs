@@ -121,7 +121,7 @@ impl Branch {
     }
 
     /// The change after the snapshot at this place; `None` if it was pruned.
-    pub(super) fn change_after(&self, place: u64) -> Result<Option<Change>> {
+    fn change_after(&self, place: u64) -> Result<Option<Change>> {
         // It and the next that there is.
         let prefix = key::snapshots(self.number);
         let records = self.project.projects.store().scan(Scan {

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::change::Change;
-use super::commits::{Commit, Commits, States};
+use super::change::{Change, ChangesAhead};
+use super::commits::{Commit, Commits, States, end_of_search_ms};
 use super::newer::Newer;
-use super::path_search::PathSearch;
+use super::path_search::{PathSearch, oldest_place};
 use crate::base::file_path::FilePath;
 use crate::base::id::Md5;
 use crate::base::snapshot_version::SnapshotVersion;
@@ -19,7 +19,10 @@ use crate::repo::{Branch, Result, Revision};
 pub struct PathCommits {
     branch: Branch,
     path: FilePath,
+    /// That of the state where the list begins.
+    place: u64,
     search: PathSearch,
+    ahead: ChangesAhead,
     /// Those that were listed.
     listed: Newer,
     /// The states from the newest on, as far as it had to be known which they are.
@@ -28,12 +31,14 @@ pub struct PathCommits {
     states: States,
     /// What lay at the path from the newest state on; `None` where the list begins with an older one.
     contents: Option<HashSet<Content>>,
+    /// What lay there before the commit that was met last, and since the one that comes next.
+    content: Option<Content>,
     /// True once the first state of the branch was looked at, too.
     is_over: bool,
 }
 
 /// What the commit id of a state tells of what lies at a path: where two states differ in it, so do their commit ids.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Content {
     /// No file.
     Nothing,
@@ -47,21 +52,28 @@ impl Commits {
     /// Those of them that changed what lies at this path.
     ///
     /// # Limits
-    /// As long as [`Branch::commits`] may compute commit ids the history is searched, too: then the next one is
-    /// [`Error::Unfinished`](crate::repo::Error::Unfinished). What was searched stays in memory, so that another list
-    /// comes farther. Where the path may have come back to what lay there before, all newer states are read for the
+    /// The history is searched, and commit ids are computed, for as long as [`Branch::commits`] may take, from now on:
+    /// then the next one is [`Error::Unfinished`](crate::repo::Error::Unfinished). What was searched stays in memory,
+    /// so that another list comes farther. The changes that are known are read however long it takes, and what lies at
+    /// the path before each. Where it may have come back to what lay there before, all newer states are read for the
     /// parent of such a commit.
     pub fn of_path(self, path: FilePath) -> Result<PathCommits> {
-        let Self { states, newer } = self;
+        let Self { states, mut newer } = self;
         let branch = states.branch.clone();
+        // However long it took to come to this state.
+        let until_ms = end_of_search_ms(&branch.project);
+        newer.until_ms = Some(until_ms);
         let first = states.peek();
         let place = first.and_then(Revision::place).unwrap_or_default();
         Ok(PathCommits {
-            search: PathSearch::new(&branch, path.clone(), place, newer.until_ms)?,
+            search: PathSearch::new(&branch, path.clone(), place, until_ms)?,
             branch,
             path,
-            listed: Newer::default(),
+            place,
+            ahead: ChangesAhead::default(),
+            listed: Newer::until(until_ms),
             contents: newer.is_empty().then(HashSet::new),
+            content: None,
             is_over: first.is_none(),
             newer,
             states,
@@ -73,7 +85,7 @@ impl PathCommits {
     fn commit(&mut self) -> Result<Option<Commit>> {
         while let Some(place) = self.search.next_place()? {
             // What was pruned since is no commit any more.
-            let Some(change) = self.branch.change_after(place)? else {
+            let Some(change) = self.ahead.at(&self.branch, place)? else {
                 continue;
             };
             let mut commit = commit_of(change);
@@ -100,9 +112,9 @@ impl PathCommits {
         Ok(is_listed.then_some(first))
     }
 
-    /// The commit of the oldest state that there is.
+    /// The commit of the oldest state that there is by now: another daemon may have pruned some since the list began.
     fn first(&self) -> Result<Option<Commit>> {
-        let oldest = self.search.oldest();
+        let oldest = oldest_place(&self.branch, self.place)?;
         let mut states = if oldest > self.branch.snapshot_count() {
             States::of(&self.branch)
         } else {
@@ -117,8 +129,14 @@ impl PathCommits {
         let (Some(contents), Some(before)) = (&mut self.contents, &commit.before) else {
             return Ok(true);
         };
-        contents.insert(Content::of(&commit.revision, &self.path)?);
-        Ok(contents.contains(&Content::of(before, &self.path)?))
+        let now = match self.content {
+            Some(content) => content,
+            None => Content::of(&commit.revision, &self.path)?,
+        };
+        let before = Content::of(before, &self.path)?;
+        self.content = Some(before);
+        contents.insert(now);
+        Ok(contents.contains(&before))
     }
 
     /// The newest state before a commit that did not come back later.

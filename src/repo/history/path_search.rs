@@ -8,14 +8,11 @@ use std::mem;
 
 use super::newer::require_time;
 use super::of_path::Entry;
-use super::step_cache::{Run, Step, Touched};
+use super::step_cache::{RANGE_PLACES_MAX, Run, Step, Touched};
 use crate::base::file_path::FilePath;
 use crate::base::id::ManifestId;
 use crate::manifest::lookup;
 use crate::repo::{Branch, Result};
-
-/// Places that are kept of one path, the newest: 128 KiB.
-const PLACES_KEPT_MAX: usize = 16_384;
 
 /// Goes back through a history, from a state on, to the steps that touched what lies at a path.
 #[derive(Debug)]
@@ -25,13 +22,13 @@ pub(super) struct PathSearch {
     /// The oldest place that there is.
     oldest: u64,
     /// Until when it goes on, by the time since the start.
-    until_ms: Option<i64>,
+    until_ms: i64,
     /// What is known of the steps down to where it is.
     known: Touched,
     /// So many of those were given, or lie before the state where it began.
     passed: usize,
-    /// What another search found, of older steps.
-    older: Option<Touched>,
+    /// What others found of older steps: ranges that do not meet, the oldest first.
+    older: Vec<Touched>,
     /// The state that was met last; `None` where none was.
     met: Option<Met>,
     /// True once there is more to keep.
@@ -49,23 +46,16 @@ struct Met {
 
 impl PathSearch {
     /// Begins with the step that led to the state at this place.
-    pub(super) fn new(
-        branch: &Branch,
-        path: FilePath,
-        place: u64,
-        until_ms: Option<i64>,
-    ) -> Result<Self> {
-        let oldest = branch.oldest_snapshot()?.unwrap_or(place).min(place);
-        let cache = &branch.project.projects.shared.steps.touched;
-        let kept = cache.get(&(branch.number, path.clone()));
-        let (known, older) = match kept.filter(|kept| kept.from <= place) {
-            Some(kept) if kept.to >= place => (kept, None),
-            older => (Touched::before(place), older),
-        };
+    pub(super) fn new(branch: &Branch, path: FilePath, place: u64, until_ms: i64) -> Result<Self> {
+        let steps = &branch.project.projects.shared.steps;
+        let mut older = steps.touched(branch.number, &path);
+        older.retain(|range| range.from <= place);
+        let known = older.pop_if(|newest| newest.to >= place);
+        let known = known.unwrap_or_else(|| Touched::before(place));
         Ok(Self {
             branch: branch.clone(),
             path,
-            oldest,
+            oldest: oldest_place(branch, place)?,
             until_ms,
             passed: known.places.partition_point(|touched| *touched >= place),
             known,
@@ -73,11 +63,6 @@ impl PathSearch {
             met: None,
             has_looked: false,
         })
-    }
-
-    /// The oldest place that there is.
-    pub(super) fn oldest(&self) -> u64 {
-        self.oldest
     }
 
     /// The place of the next state whose replacement touched the path.
@@ -106,13 +91,13 @@ impl PathSearch {
     fn look(&mut self) -> Result<()> {
         self.has_looked = true;
         let before = self.known.from;
-        if let Some(older) = self.older.take_if(|older| older.to >= before) {
+        if let Some(older) = self.older.pop_if(|older| older.to >= before) {
             self.known.from = older.from;
             self.known.places.extend(older.places);
             self.met = None;
             return Ok(());
         }
-        let down_to = self.older.as_ref().map_or(0, |older| older.to);
+        let down_to = self.older.last().map_or(0, |older| older.to);
         let down_to = down_to.max(self.oldest);
         let number = Run::number(before - 1);
         let run = Run::of(&self.branch, number)?;
@@ -178,11 +163,11 @@ impl PathSearch {
     /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over and there are more steps. Where not all that
     /// was found is kept, the next search would end at the same place: this one goes on however long it takes.
     fn require_time(&self) -> Result<()> {
-        let is_kept = self.known.places.len() <= PLACES_KEPT_MAX;
+        let is_kept = self.known.places.len() <= RANGE_PLACES_MAX;
         if self.known.from <= self.oldest || !is_kept {
             return Ok(());
         }
-        require_time(&self.branch.project, self.until_ms)
+        require_time(&self.branch.project, Some(self.until_ms))
     }
 }
 
@@ -190,14 +175,15 @@ impl PathSearch {
 impl Drop for PathSearch {
     fn drop(&mut self) {
         if self.has_looked {
-            let mut known = mem::take(&mut self.known);
-            if known.places.len() > PLACES_KEPT_MAX {
-                known.from = known.places[PLACES_KEPT_MAX - 1];
-                known.places.truncate(PLACES_KEPT_MAX);
-            }
-            known.places.shrink_to_fit();
-            let cache = &self.branch.project.projects.shared.steps.touched;
-            cache.insert((self.branch.number, self.path.clone()), known);
+            let known = mem::take(&mut self.known);
+            let steps = &self.branch.project.projects.shared.steps;
+            steps.add(self.branch.number, &self.path, known, self.oldest);
         }
     }
+}
+
+/// The oldest place that there is now before a state at this one; the place itself if there is none.
+pub(super) fn oldest_place(branch: &Branch, place: u64) -> Result<u64> {
+    let oldest = branch.oldest_snapshot()?;
+    Ok(oldest.unwrap_or(place).min(place))
 }
