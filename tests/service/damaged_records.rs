@@ -109,3 +109,23 @@ fn a_state_that_only_the_last_change_names_is_checked() {
     // The head, the snapshot of the same state, and the state before.
     assert_eq!(sound.states, 3);
 }
+
+/// Else the next branch would have the snapshots of another.
+#[test]
+fn a_counter_that_is_lost_is_told() {
+    let whole = Store::new();
+    for (counter, of) in [
+        ("counter/account", "account/"),
+        ("counter/project", ""),
+        ("counter/branch", ""),
+    ] {
+        let store = whole.copy();
+        store.sql(&format!("DELETE FROM record WHERE key = '{counter}'"));
+        let findings = store.check(false).findings;
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        let begins = format!("record \"{counter}\" says 0, and record \"{of}");
+        let ends = "numbers would be given twice, so let nobody make anything in this store, and restore an earlier backup";
+        assert!(findings[0].starts_with(&begins), "{findings:?}");
+        assert!(findings[0].ends_with(ends), "{findings:?}");
+    }
+}

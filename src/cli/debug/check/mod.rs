@@ -1,5 +1,6 @@
 //! Looks for what is missing, left over or not as it must be, in every state down to its blobs.
 
+mod counters;
 mod orphans;
 mod records;
 

@@ -110,7 +110,7 @@ impl fmt::Display for Owner {
 }
 
 /// What was read. `None` where damage is in the way, which the walk over all records has told.
-fn readable<T>(read: store::Result<T>) -> Result<Option<T>> {
+pub(super) fn readable<T>(read: store::Result<T>) -> Result<Option<T>> {
     match read {
         Err(
             StoreError::Engine(_)
@@ -151,6 +151,7 @@ fn owners_of(record: &Record) -> [Option<Owner>; 2] {
     }
 }
 
-fn number_in(digits: &str) -> Option<u64> {
+/// A number in a key.
+pub(super) fn number_in(digits: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }

@@ -3,6 +3,7 @@
 
 use serde::de::{DeserializeOwned, Error as _};
 
+use super::counters::Counters;
 use super::orphans::Orphans;
 use crate::access;
 use crate::base::id::{COMMIT_DIGITS, ManifestId, Sha256};
@@ -25,10 +26,11 @@ pub(super) fn findings(
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
     let (mut findings, mut told) = (Vec::new(), Vec::new());
-    let mut orphans = Orphans::default();
+    let (mut orphans, mut counters) = (Orphans::default(), Counters::default());
     opened.inspectable().survey_records(&mut |record| {
         if let Ok(record) = &record {
             orphans.meet(record);
+            counters.meet(record);
         }
         let decoded = match &record {
             Ok(record) => decode(record).map_err(|e| e.to_string()),
@@ -41,6 +43,7 @@ pub(super) fn findings(
         }
     })?;
     findings.extend(orphans.findings(opened.inspectable())?);
+    findings.extend(counters.findings(opened.inspectable())?);
     if deep {
         let count = told.len();
         for (index, (key, digest)) in told.into_iter().enumerate() {
