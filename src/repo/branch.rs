@@ -256,6 +256,13 @@ pub struct BranchNames {
 }
 
 impl BranchNames {
+    /// True if the name at this place was that of this branch, and is so now.
+    pub fn is_of(&self, place: usize, branch: &Branch) -> bool {
+        let number = self.folder[place].decode::<u64>();
+        self.name(place) == branch.name().as_str()
+            && number.is_ok_and(|number| *number.value == branch.number)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.folder.len()

@@ -75,6 +75,11 @@ impl Project {
 }
 
 impl BranchChanges {
+    /// True if it tells of this project.
+    pub fn is_of(&self, project: &Project) -> bool {
+        self.project.number() == project.number()
+    }
+
     /// The next branch that was made or changed, as the second look found it, in the order of their making; those of
     /// which `also` is true are told in any case.
     pub fn next_changed(&mut self, also: impl Fn(&BranchName) -> bool) -> Result<Option<Branch>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde::Deserialize;
 
-use crate::access::{Caller, ProjectRights, Right};
+use crate::access::{self, Caller, ProjectRights, Right};
 use crate::http::admin::branch::shape::{AdminBranchJson, shown};
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
@@ -88,7 +88,7 @@ impl Listed {
         while *passed < self.names.len() && self.names.name(*passed) < name {
             *passed += 1;
         }
-        let is_there = *passed < self.names.len() && self.names.name(*passed) == name;
+        let is_there = *passed < self.names.len() && self.names.is_of(*passed, branch);
         is_there.then_some(*passed)
     }
 
@@ -98,12 +98,16 @@ impl Listed {
         let context = Arc::new(context.clone());
         let places = std::mem::take(&mut self.places).into_iter();
         let (asked, project) = (Arc::clone(&context), project.to_owned());
+        let number = self.project.number();
         Each {
             entries: places.filter_map(move |place| self.show_again(&context, place).transpose()),
             check: move || -> Result<(), Error> {
                 let caller = asked.watcher()?;
-                open(&asked, &caller, &project)?;
-                Ok(())
+                // Another may have the name by now, which says nothing of this one.
+                let is_same = open(&asked, &caller, &project)?.number() == number;
+                is_same
+                    .then_some(())
+                    .ok_or(access::Error::NoSuchProject.into())
             },
         }
     }
@@ -114,7 +118,7 @@ impl Listed {
         place: usize,
     ) -> Result<Option<AdminBranchJson>, Error> {
         let branch = self.project.open_branches(&self.names, [place])?.pop();
-        let branch = branch.filter(|branch| branch.name().as_str() == self.names.name(place));
+        let branch = branch.filter(|branch| self.names.is_of(place, branch));
         branch.map(|branch| self.show(context, &branch)).transpose()
     }
 }

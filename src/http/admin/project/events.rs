@@ -81,8 +81,10 @@ impl AllBranches {
         let caller = context.watcher()?;
         let project = open(context, &caller, &self.project)?;
         let subscription = context.service.subscriptions.join(&project, None)?;
-        let goes_on = self.telling.is_some();
-        let (found, left) = if let Some((found, left)) = self.telling.take() {
+        // Another may have the name by now.
+        let telling = self.telling.take().filter(|(_, left)| left.is_of(&project));
+        let goes_on = telling.is_some();
+        let (found, left) = if let Some((found, left)) = telling {
             (found, Some(left))
         } else {
             // Before what is read: a change between the two is another state.
