@@ -127,6 +127,8 @@ impl SteadyClock {
     /// # Errors
     /// Those of the store.
     pub fn trust_clock(&self, actor: &Actor) -> Result<()> {
+        // With what was skipped.
+        let origin = self.origin();
         let now = self.clock.now();
         let mut batch = Batch::with_reserve();
         batch.write(
@@ -142,8 +144,8 @@ impl SteadyClock {
         let told = AuditRecord::new(now, actor, Action::ClockTrusted);
         batch.append_to(key::AUDIT, &told);
         self.store.commit(batch)?;
-        let origin = now.ms().saturating_sub(self.clock.uptime_ms());
-        self.origin().store(origin, Ordering::Relaxed);
+        let trusted = now.ms().saturating_sub(self.clock.uptime_ms());
+        origin.store(trusted, Ordering::Relaxed);
         *self.skipped() = record.times;
         Ok(())
     }

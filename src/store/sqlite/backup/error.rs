@@ -114,7 +114,7 @@ impl fmt::Display for Fault {
             What::Missing => write!(f, "{part} is missing"),
             What::Changed => write!(f, "{part} was changed since it was written"),
             What::Surplus => write!(f, "{part} is there, and the manifest does not name it"),
-            What::NoRows => write!(f, "{part} holds no rows"),
+            What::NoRows => write!(f, "{part} holds other things than rows that are sound"),
             What::Unreadable(_, source) => write!(f, "{part} cannot be read: {}", plain(source)),
         }
     }
