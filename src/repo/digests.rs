@@ -120,8 +120,7 @@ impl Digests {
         branch: u64,
         manifest: ManifestId,
     ) -> Result<Option<BranchDigest>> {
-        let sha256 = self.computed.known.get(&manifest);
-        sha256
+        self.known(manifest)
             .map(|sha256| self.publish(project, branch, manifest, sha256, false))
             .transpose()
     }
@@ -144,6 +143,11 @@ impl Digests {
             self.background_writes.put(commit_key, batch);
         }
         Ok(BranchDigest::new(sha256))
+    }
+
+    /// The digest of a state if memory has it.
+    pub(super) fn known(&self, manifest: ManifestId) -> Option<Sha256> {
+        self.computed.known.get(&manifest)
     }
 
     /// The digest of a state for a comparison within the service.

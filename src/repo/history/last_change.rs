@@ -101,8 +101,9 @@ impl LastChanges {
             return Ok((known.changed, Some(known.changed_at)));
         }
         let is_of_older = |known: &Found| known.is_found_from(oldest) && known.seen_from < place;
+        let is_newest = branch.head().place() == Some(place);
         let found = may_block(|| {
-            kept.find_from(place, holds, |known| {
+            kept.find_from(place, is_newest, holds, |known| {
                 let older = known.filter(is_of_older);
                 search(state, &branch, [oldest, place], path, older)
             })

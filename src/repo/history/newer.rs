@@ -63,18 +63,20 @@ impl Newer {
             None => Ok(false),
             Some(SameTotals::One(one)) if *one == manifest => Ok(true),
             Some(SameTotals::One(one)) => {
-                require_time(&state.project, until_ms)?;
-                Ok(digest(state, *one)? == state.sha256()?)
+                let of_one = digest_in_time(state, *one, until_ms)?;
+                Ok(of_one == digest_in_time(state, manifest, until_ms)?)
             }
             Some(SameTotals::Several(several)) => {
                 if several.manifests.contains(&manifest) {
                     return Ok(true);
                 }
-                require_time(&state.project, until_ms)?;
-                for waiting in several.waiting.drain(..) {
-                    several.digests.insert(digest(state, waiting)?);
+                while let Some(&next) = several.waiting.last() {
+                    let digest = digest_in_time(state, next, until_ms)?;
+                    several.digests.insert(digest);
+                    several.waiting.pop();
                 }
-                Ok(several.digests.contains(&state.sha256()?))
+                let digest = digest_in_time(state, manifest, until_ms)?;
+                Ok(several.digests.contains(&digest))
             }
         }
     }
@@ -85,7 +87,9 @@ impl Newer {
     /// [`Error::Unfinished`] when the time is over.
     pub(super) fn have_one_id(&self, one: &Revision, other: &Revision) -> Result<bool> {
         if one.manifest() != other.manifest() && totals(one) == totals(other) {
-            require_time(&one.project, self.until_ms)?;
+            for state in [one, other] {
+                digest_in_time(state, state.manifest(), self.until_ms)?;
+            }
         }
         one.has_commit_id_of(other)
     }
@@ -138,9 +142,13 @@ fn totals(state: &Revision) -> (u64, u64) {
     (totals.files, totals.bytes)
 }
 
-/// The digest of another state of the same project.
-fn digest(state: &Revision, manifest: ManifestId) -> Result<Sha256> {
+/// The digest of this or another state of the same project. What memory has takes no time.
+fn digest_in_time(state: &Revision, manifest: ManifestId, until_ms: Option<i64>) -> Result<Sha256> {
     let digests = &state.project.projects.shared.digests;
+    if let Some(known) = digests.known(manifest) {
+        return Ok(known);
+    }
+    require_time(&state.project, until_ms)?;
     digests.compute(state.branch, manifest)
 }
 
