@@ -88,7 +88,7 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
-/// Longest time that a search for a commit id or for the commits of a path, or a walk that computes ids, takes, in seconds; the next comes farther.
+/// Longest search for a commit id or the commits of a path, or walk that computes ids, in seconds; the next comes farther.
 pub const COMMIT_SEARCH_S_MAX: i64 = 10;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;

@@ -74,11 +74,11 @@ pub(in crate::cli) fn prune(
     };
     let rows: Vec<_> = branches.into_iter().map(row).collect();
     let mut written = output::list(streams.out, wish.json, &rows);
-    if !wish.dry_run && !rows.is_empty() {
-        written = output::of_change(written, streams.out, None);
-    }
     if !wish.json {
         written = written.and_then(|()| tell_own_rules(usual, opened, streams));
+    }
+    if !wish.dry_run && !rows.is_empty() {
+        written = output::of_change(written, streams.out, None);
     }
     // What failed is more than what could not be told.
     failed.map_or(written, |error| Err(error.into()))

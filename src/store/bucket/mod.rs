@@ -1,6 +1,6 @@
 //! Large blobs in a bucket of S3. Each lies under a name of its own that is used once, so nobody ever writes
-//! over anything but what was lost there, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server, and the list of
-//! unfinished uploads where it has one.
+//! over anything but what was lost there, and only PUT, multipart, ranged GET, DELETE and LIST are asked of a server,
+//! and the list of unfinished uploads where it has one.
 
 mod body;
 mod client;

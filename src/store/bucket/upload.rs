@@ -88,8 +88,8 @@ impl BucketUpload {
         }
     }
 
-    /// Puts a large blob of so many bytes that lies at one place at another too, which its row names and where the bucket has
-    /// lost it.
+    /// Puts a large blob of so many bytes that lies at one place at another too, which its row names and where the
+    /// bucket has lost it.
     ///
     /// # Errors
     /// [`StoreError::BucketAway`], [`StoreError::BucketFull`], [`StoreError::Busy`]; [`StoreError::Damaged`] where the
