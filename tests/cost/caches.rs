@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use siteconf::base::digest::{BodyDigests, node_id};
-use siteconf::base::id::{BlobId, GitId, Md5, NodeId, ObjectId};
+use siteconf::base::id::{BlobId, GitId, Md5, NodeId};
 use siteconf::base::limits::{
     BLOB_CACHE_BYTES, BRANCHES_PER_PROJECT_MAX, FOLDER_CACHE_BYTES, INLINE_BYTES_MAX,
     NODE_CACHE_BYTES, RECORD_CACHE_BYTES,
@@ -16,11 +16,10 @@ use siteconf::object::node::{FileEntry, Item, Key, Node, Value};
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::objects::Objects;
 use siteconf::store::record_cache::RecordCache;
-use siteconf::store::{
-    Batch, Expect, Record, RecordWrite, Result, Scan, Staging, Store, StoredObject, Version, Writes,
-};
+use siteconf::store::{Batch, Expect, Record, RecordWrite, Result, Scan, Staging, Store, Version};
 
 use crate::common::body;
+use crate::forwarded::forward_all_but_records;
 use crate::tracked::{Alive, Tracked};
 
 /// How often each bound is gone through.
@@ -243,12 +242,8 @@ struct Crowded {
 const OTHERS: &str = "a/others";
 
 impl Store for Crowded {
-    fn object(&self, id: ObjectId) -> Result<Option<StoredObject>> {
-        self.store.object(id)
-    }
-    fn ids_with_prefix(&self, prefix: &[u8], limit: usize) -> Result<Vec<ObjectId>> {
-        self.store.ids_with_prefix(prefix, limit)
-    }
+    forward_all_but_records!();
+
     fn record(&self, key: &str) -> Result<Option<Arc<Record>>> {
         self.store.record(key)
     }
@@ -257,9 +252,6 @@ impl Store for Crowded {
         self.reads.fetch_add(1, Ordering::Relaxed);
         write(&self.store, OTHERS, 1);
         read
-    }
-    fn last_version(&self) -> Result<Version> {
-        self.store.last_version()
     }
     fn external_writes(&self) -> Result<Version> {
         self.last_version()
@@ -275,9 +267,6 @@ impl Store for Crowded {
     }
     fn stage(&self) -> Result<Box<dyn Staging>> {
         self.store.stage()
-    }
-    fn writes(&self) -> Writes {
-        self.store.writes()
     }
 }
 

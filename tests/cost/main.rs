@@ -5,6 +5,9 @@
 mod common;
 
 mod caches;
+#[path = "../support/forwarded.rs"]
+#[allow(unused_macros, unused_imports, reason = "other tests use more of it")]
+mod forwarded;
 mod imports;
 mod polls;
 mod prunes;
