@@ -1,18 +1,25 @@
 //! The name of a branch.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::limits::BRANCH_BYTES_MAX;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::name_error::{NameError, is_deceptive};
 use super::snapshot_version::SnapshotVersion;
 
 /// A branch name: git's rules for references, and nothing that a revision could be mistaken for
-/// (contract section 3). Slashes are allowed.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// (contract section 3). Slashes are allowed. Clones share the text.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub struct BranchName(String);
+pub struct BranchName(Arc<str>);
+
+impl Serialize for BranchName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
 
 impl TryFrom<String> for BranchName {
     type Error = NameError;
@@ -65,7 +72,7 @@ impl BranchName {
                  branch, with zeros up to four digits, as in main@v0002",
             ));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 
     /// Splits `<branch>@v0007` into its parts, if the text has that form.

@@ -5,7 +5,7 @@
 
 pub mod audit;
 mod branch;
-mod branch_changes;
+mod branch_states;
 mod collection;
 mod count_limits;
 mod deleted;
@@ -33,7 +33,7 @@ mod validation;
 mod writer;
 
 pub use branch::{Branch, BranchNames};
-pub use branch_changes::{BranchChanges, BranchStates};
+pub use branch_states::{BranchChanges, BranchStates};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use count_limits::CountLimits;
 pub use deleted::{Deleted, DeletedId, Forgotten};

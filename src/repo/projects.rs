@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quick_cache::sync::Cache;
 
+use super::branch_states::LastLooks;
 use super::count_limits::CountLimits;
 use super::digests::Digests;
 use super::history::{CountedChanges, LastChanges, StepCache};
@@ -56,6 +57,7 @@ pub(super) struct Shared {
     /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
     pub(super) moved_snapshots: Cache<u64, ((u64, u64), u64)>,
     pub(super) overviews: Overviews,
+    pub(super) last_looks: LastLooks,
     pub(super) last_changes: LastChanges,
     pub(super) steps: StepCache,
     pub(super) counted_changes: CountedChanges,
@@ -88,6 +90,7 @@ impl Projects {
                 first_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
                 moved_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
                 overviews: Overviews::default(),
+                last_looks: LastLooks::default(),
                 last_changes: LastChanges::default(),
                 steps: StepCache::default(),
                 counted_changes: CountedChanges::default(),

@@ -1,14 +1,13 @@
-//! Long lists, made for many at once, and streams that watch them.
+//! Long lists, made for many at once.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::thread;
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
-use siteconf::base::limits::EVENT_BYTES_MAX;
 
 use crate::client::{Answer, Client};
 use crate::daemon::{Daemon, on_branch, read};
@@ -18,13 +17,11 @@ const ADMIN: &str = "/site-builder/api";
 /// Clients that make what is listed, so that they share what a commit waits for.
 const MAKERS: usize = 16;
 /// Clients that ask for the same list at once.
-const CLIENTS: usize = 40;
+pub(super) const CLIENTS: usize = 40;
 /// Whoever takes nothing is waited for longer than a test takes.
-const PATIENT: [&str; 2] = ["--write-s-max", "600"];
+pub(super) const PATIENT: [&str; 2] = ["--write-s-max", "600"];
 /// Of a message that is told in two fields, each quote in two bytes.
-const QUOTES: usize = 4_000;
-/// No branch with such a message takes more bytes.
-const BRANCH_BYTES_MAX: usize = 5 * QUOTES;
+pub(super) const QUOTES: usize = 4_000;
 /// So many of them are a long list.
 const MANY: usize = 300;
 
@@ -50,7 +47,7 @@ fn make(admin: &Client, target: &str, bodies: Vec<Value>) {
 }
 
 /// Makes branches beside `main`.
-fn make_branches(admin: &Client, count: usize) {
+pub(super) fn make_branches(admin: &Client, count: usize) {
     let branch = |number| json!({ "name": branch_name(number) });
     make(
         admin,
@@ -59,15 +56,15 @@ fn make_branches(admin: &Client, count: usize) {
     );
 }
 
-/// Saves a file in each of them, with a long message.
-fn say_much(admin: &Client, count: usize) {
+/// Saves a file in each of some of them, with a long message.
+pub(super) fn say_much(admin: &Client, numbers: Range<usize>, path: &str) {
     let batch = |number| {
         let target = on_branch("/batch").replace("/main/", &format!("/{}/", branch_name(number)));
-        let action = json!({ "action": "create", "file_path": "a.xml", "content": "<a/>" });
+        let action = json!({ "action": "create", "file_path": path, "content": "<a/>" });
         let body = json!({ "message": "\"".repeat(QUOTES), "actions": [action] });
         (target, body)
     };
-    post_all(admin, &(0..count).map(batch).collect::<Vec<_>>(), 200);
+    post_all(admin, &numbers.map(batch).collect::<Vec<_>>(), 200);
 }
 
 fn branch_name(number: usize) -> String {
@@ -75,7 +72,7 @@ fn branch_name(number: usize) -> String {
 }
 
 /// A connection on which a target was asked for, and nothing was read.
-fn ask(crowd: &Crowd, number: usize, client: &Client, target: &str) -> TcpStream {
+pub(super) fn ask(crowd: &Crowd, number: usize, client: &Client, target: &str) -> TcpStream {
     let mut stream = crowd.connect(number);
     let head = format!(
         "GET {target} HTTP/1.1\r\nHost: {}\r\n{}\r\n",
@@ -146,7 +143,7 @@ fn rename(admin: &mut Client, branch: &str, name: &str) {
 fn with_long_list(flags: &[&str]) -> (Daemon, Client) {
     let (daemon, admin) = with_project(flags);
     make_branches(&admin, MANY);
-    say_much(&admin, MANY);
+    say_much(&admin, 0..MANY, "a.xml");
     (daemon, admin)
 }
 
@@ -169,7 +166,7 @@ fn assert_bounded(daemon: &Daemon, client: &Client, target: &str) {
 }
 
 /// The project, with branches of long names.
-fn with_branches(count: usize) -> (Daemon, Client) {
+pub(super) fn with_branches(count: usize) -> (Daemon, Client) {
     let (daemon, admin) = with_project(&[]);
     let branch = |number: usize| json!({ "name": format!("{number:0>250}"), "from": "main" });
     let branches = (0..count).map(branch).collect();
@@ -177,7 +174,7 @@ fn with_branches(count: usize) -> (Daemon, Client) {
     (daemon, admin)
 }
 
-fn of_project(rest: &str) -> String {
+pub(super) fn of_project(rest: &str) -> String {
     on_branch("").replace("/branches/main", rest)
 }
 
@@ -219,33 +216,6 @@ fn folders_of_many_long_names() {
     }
     daemon.import(folder.path());
     assert_bounded(&daemon, &admin, &on_branch("/tree?limit=1"));
-}
-
-#[test]
-fn streams_that_tell_of_many_branches() {
-    let _alone = alone();
-    open_files(2_000);
-    // More than memory keeps of one project.
-    let (daemon, admin) = with_branches(6_500);
-    let target = of_project("/events");
-    let crowd = Crowd::of(&daemon);
-    let mut held: Vec<_> = (0..300)
-        .map(|number| {
-            let mut stream = BufReader::new(ask(&crowd, number, &admin, &target));
-            let mut line = String::new();
-            stream.read_line(&mut line).unwrap();
-            assert_eq!(line, "HTTP/1.1 200 OK\r\n");
-            stream
-        })
-        .collect();
-    // Its own connection was not used for long.
-    put(&mut admin.another(), "a.xml", b"<a/>");
-    for stream in &mut held {
-        let told = stream.lines().map(Result::unwrap);
-        let mut told = told.filter(|line| line.starts_with("data: "));
-        assert!(told.next().unwrap().contains("\"name\":\"main\""));
-    }
-    assert_within(&daemon);
 }
 
 #[test]
@@ -419,7 +389,7 @@ fn readers_that_take_nothing_of_lists_of_branches_with_long_messages() {
     open_files(2_000);
     let (daemon, mut admin) = with_project(&PATIENT);
     make_branches(&admin, COUNT);
-    say_much(&admin, COUNT);
+    say_much(&admin, 0..COUNT, "a.xml");
     let reader = daemon.reader(&mut admin);
     let crowd = Crowd::of(&daemon);
     for (client, target) in [
@@ -438,46 +408,4 @@ fn readers_that_take_nothing_of_lists_of_branches_with_long_messages() {
         assert!(statuses.iter().all(allowed), "{statuses:?}");
         assert_within(&daemon);
     }
-}
-
-#[test]
-fn streams_that_are_read_late_and_tell_of_branches_with_long_messages() {
-    const COUNT: usize = 1_500;
-    let _alone = alone();
-    open_files(2_000);
-    let (daemon, admin) = with_project(&PATIENT);
-    make_branches(&admin, COUNT);
-    let crowd = Crowd::of(&daemon);
-    let target = of_project("/events");
-    let begun = |number| {
-        let mut stream = BufReader::new(ask(&crowd, number, &admin, &target));
-        let mut line = String::new();
-        stream.read_line(&mut line).unwrap();
-        assert_eq!(line, "HTTP/1.1 200 OK\r\n");
-        stream
-    };
-    let mut held: Vec<_> = (0..CLIENTS).map(begun).collect();
-    let last = held.pop().unwrap();
-    say_much(&admin, COUNT);
-    // More than was made for each before it was left standing, so that it is looked at the branches once more.
-    let mut some = vec![0; 512 << 10];
-    for stream in &mut held {
-        stream.read_exact(&mut some).unwrap();
-    }
-    assert_within(&daemon);
-    let told = last.lines().map(Result::unwrap);
-    let mut told = told.filter(|line| line.starts_with("data: {"));
-    let mut names = BTreeSet::new();
-    while names.len() < COUNT {
-        let event = told.next().unwrap();
-        let length = event.len();
-        assert!(length < EVENT_BYTES_MAX + BRANCH_BYTES_MAX, "{length}");
-        let event: Value = serde_json::from_str(&event["data: ".len()..]).unwrap();
-        for branch in event["branches"].as_array().unwrap() {
-            let name = branch["name"].as_str().unwrap();
-            assert!(names.insert(name.to_owned()), "{name} is told twice");
-            assert_eq!(branch["commit"]["message"], "\"".repeat(QUOTES));
-        }
-    }
-    assert_within(&daemon);
 }

@@ -24,4 +24,6 @@ mod memory;
 #[cfg(test)]
 mod slow_readers;
 #[cfg(test)]
+mod streams;
+#[cfg(test)]
 mod told;

@@ -97,7 +97,7 @@ impl AllBranches {
         };
         let mut changes = match left {
             Some(left) => left,
-            None => project.branch_changes(&told.branches, &found.branches)?,
+            None => project.branch_changes(&told.branches, &found.branches),
         };
         let (event, is_full) = next_event(context, &project, [told, &found], &mut changes)?;
         // A change after what is told now was found was told to the subscription of then: it is looked for anew.
@@ -127,8 +127,8 @@ impl Found {
 }
 
 /// The event that tells the next of the changes between two looks, empty where there is none, and whether it is full,
-/// so that some may be left. `branches` are those that were made or changed, as they were found, `deleted` names that
-/// no branch had any more.
+/// so that some may be left. `branches` are those that were made or changed, as they are by now, `deleted` names that no
+/// branch had any more when it was looked.
 ///
 /// # Limits
 /// Nothing is added after [`EVENT_BYTES_MAX`] bytes.
@@ -146,8 +146,7 @@ fn next_event(
     let mut shown = changed
         .map(|branch| AdminBranchJson::new(context, project, &branch?, default, found.rights));
     let branches = part(&mut shown, EVENT_BYTES_MAX)?;
-    let gone = iter::from_fn(|| changes.next_gone().transpose());
-    let mut names = gone.map(|name| name.map_err(Error::from));
+    let mut names = iter::from_fn(|| changes.next_gone().map(Ok));
     let deleted = part(&mut names, EVENT_BYTES_MAX.saturating_sub(branches.len()))?;
     if branches.is_empty() && deleted.is_empty() {
         return Ok((String::new(), false));
