@@ -20,6 +20,14 @@ use crate::store::sqlite::data_folder::{
 };
 use crate::store::sqlite::{high_water, schema};
 
+/// Removes the records that were deleted later. It goes by the tombstones, which are few, and the index of the keys: no
+/// index finds a tombstone, so that for each record all of them would be read.
+const REMOVE_DELETED: &str = "
+    DELETE FROM record WHERE version IN (
+        SELECT record.version FROM tombstone CROSS JOIN record ON record.key = tombstone.key
+        WHERE tombstone.version > record.version
+    )";
+
 /// What is made of a backup that is not as its manifest says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -292,16 +300,13 @@ impl<'a> NewStore<'a> {
 
     /// Makes what is made of the rows, and brings all to the disk.
     fn finish(self) -> Result<()> {
-        self.db.execute_batch(
+        self.db.execute_batch(&format!(
             "BEGIN;
-             DELETE FROM record WHERE EXISTS (
-                 SELECT 1 FROM tombstone
-                 WHERE tombstone.key = record.key AND tombstone.version > record.version
-             );
+             {REMOVE_DELETED};
              INSERT OR REPLACE INTO object_index (id, seq) SELECT id, seq FROM object ORDER BY id, seq;
              UPDATE indexed SET seq = (SELECT coalesce(max(seq), 0) FROM object);
-             COMMIT;",
-        )?;
+             COMMIT;"
+        ))?;
         let version = schema::last_version(&self.db)?;
         let mode: String = self
             .db
@@ -322,5 +327,39 @@ impl<'a> NewStore<'a> {
             sync_dir(&dir).map_err(BackupError::file("syncing", dir))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_deleted_later_is_removed_without_a_look_at_every_record() {
+        let db = Connection::open_in_memory().unwrap();
+        schema::make_tables(&db).unwrap();
+        db.execute_batch(
+            "INSERT INTO record (version, key, value) VALUES
+                 (1, 'deleted', x''), (2, 'kept', x''), (5, 'again', x''), (8, 'between', x'');
+             INSERT INTO tombstone (version, key) VALUES
+                 (3, 'deleted'), (4, 'again'), (6, 'deleted'), (7, 'between'), (9, 'between'), (10, 'unknown');",
+        )
+        .unwrap();
+        let texts = |sql: &str, column: usize| {
+            let mut list = db.prepare(sql).unwrap();
+            let rows = list.query_map([], |row| row.get::<_, String>(column));
+            let texts: rusqlite::Result<Vec<_>> = rows.unwrap().collect();
+            texts.unwrap()
+        };
+        let plan = texts(&format!("EXPLAIN QUERY PLAN {REMOVE_DELETED}"), 3);
+        assert!(
+            plan.iter().all(|step| !step.starts_with("SCAN record")),
+            "{plan:?}"
+        );
+        db.execute_batch(REMOVE_DELETED).unwrap();
+        assert_eq!(
+            texts("SELECT key FROM record ORDER BY key", 0),
+            ["again", "kept"]
+        );
     }
 }
