@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::blob_reader::BlobReader;
 use super::error::{BackupError, Result, Step, Tell};
-use super::manifest::{FORMAT, FileSum, Manifest};
+use super::manifest::{FORMAT, FileSum, Manifest, line_bytes};
 use super::part::{Part, SERVER_KEY, Span, is_plain_name};
 use super::place::target::Target;
 use super::refresh::{Extent, Pinned, Reads as _, Sliced};
@@ -129,6 +129,13 @@ impl Session<'_, '_, '_> {
 
     /// Copies the large blobs that the backup lacks.
     fn copy_blobs(&mut self) -> Result<()> {
+        // Before hours are spent on them.
+        self.place.require_manifest(&|| {
+            let blobs = self.large.values();
+            blobs
+                .map(|blob| line_bytes(&Part::Blob(blob.id), blob.size))
+                .sum()
+        })?;
         let missing: Vec<_> = self
             .large
             .values()

@@ -12,8 +12,9 @@ use crate::store::sqlite::data_folder::{Format, Restore};
 pub(super) const FORMAT: &str = "siteconf-backup 1\n";
 /// The name of the format, with any version.
 pub(super) const FORMAT_NAME: &str = "siteconf-backup ";
-/// Most bytes of a manifest that are read: of some million files.
-pub(super) const MANIFEST_BYTES_MAX: u64 = 1 << 30;
+/// Most bytes of a manifest in a stream, which may come from anywhere and is held in memory to be read: some 7 million
+/// large files. What lies in a folder has no such bound.
+const STREAM_MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
 /// A file's length and BLAKE3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +129,27 @@ impl Manifest {
     }
 }
 
+/// Refuses a manifest of so many bytes in a stream, for whoever writes it as for whoever reads it.
+///
+/// # Errors
+/// A sentence that says what to do.
+pub(super) fn require_streamable(bytes: u64) -> Result<(), String> {
+    if bytes <= STREAM_MANIFEST_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "the list of its files has {bytes} bytes or more, and in a backup that is a file or a stream it may have \
+         {STREAM_MANIFEST_BYTES_MAX} (some 7 million large files); make the backup into a folder, \
+         which has no such bound"
+    ))
+}
+
+/// The bytes of a file's line in a manifest.
+pub(super) fn line_bytes(part: &Part, bytes: u64) -> u64 {
+    let behind_sum = format!(" {bytes} {part}\n");
+    (2 * blake3::OUT_LEN + behind_sum.len()) as u64
+}
+
 /// Refuses what does not begin as this format does.
 ///
 /// # Errors
@@ -151,6 +173,7 @@ pub(super) fn require_format(text: &[u8]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::ObjectId;
 
     fn example() -> Manifest {
         let file = |bytes: &[u8]| FileSum {
@@ -188,6 +211,26 @@ mod tests {
             Manifest::parse(newer.as_bytes()).unwrap_err(),
             "the backup has format \"siteconf-backup 2\", this version reads \"siteconf-backup 1\"; use \
              the version that wrote it"
+        );
+    }
+
+    #[test]
+    fn a_manifest_that_no_stream_may_have_is_known_by_the_files_in_it() {
+        let mut manifest = example();
+        let before = manifest.to_text().len() as u64;
+        let mut lines = 0;
+        for (id, bytes) in [(7, 65_537), (8, 10 << 30)] {
+            let part = Part::Blob(ObjectId::from_bytes([id; 32]));
+            lines += line_bytes(&part, bytes);
+            let sum = blake3::hash(b"");
+            manifest.files.insert(part, FileSum { bytes, sum });
+        }
+        assert_eq!(manifest.to_text().len() as u64, before + lines);
+        require_streamable(STREAM_MANIFEST_BYTES_MAX).unwrap();
+        let refused = require_streamable(STREAM_MANIFEST_BYTES_MAX + 1).unwrap_err();
+        assert!(
+            refused.contains("make the backup into a folder"),
+            "{refused}"
         );
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{BackupError, Fault, Result, Step, Tell, What};
-use super::manifest::{FileSum, MANIFEST_BYTES_MAX, Manifest, require_format};
+use super::manifest::{FileSum, Manifest, require_format, require_streamable};
 use super::part::{MANIFEST, Part};
 use super::place::folder::{Content, manifest_of};
 use super::place::target::canonical;
@@ -216,9 +216,9 @@ impl Reading<'_, '_> {
                 let sum = blake3::hash(&text);
                 sums.insert(Part::Format, FileSum { bytes, sum });
             } else if path == MANIFEST {
+                require_streamable(bytes).map_err(|reason| refuse(&reason))?;
                 let mut text = Vec::new();
-                let read = (&mut entry).take(MANIFEST_BYTES_MAX).read_to_end(&mut text);
-                read.map_err(failed)?;
+                entry.read_to_end(&mut text).map_err(failed)?;
                 manifest = Some(Manifest::parse(&text).map_err(|reason| refuse(&reason))?);
             } else {
                 let part = Part::parse(&path).filter(|part| !sums.contains_key(part));

@@ -8,8 +8,8 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use super::error::Result;
-use super::manifest::Manifest;
+use super::error::{BackupError, Result};
+use super::manifest::{Manifest, require_streamable};
 use super::part::Part;
 
 /// A place for the files of a backup. Dropped before [`Place::finish`] has returned, it leaves the last
@@ -52,7 +52,18 @@ pub(super) trait Place: fmt::Debug {
         None
     }
 
+    /// Refuses a manifest of so many bytes, where nobody would read it.
+    ///
+    /// # Errors
+    /// [`BackupError::Refused`].
+    fn require_manifest(&self, bytes: &dyn Fn() -> u64) -> Result<()> {
+        require_streamable(bytes()).map_err(BackupError::Refused)
+    }
+
     /// Makes what was put, with the files of the last backup that the manifest names, the backup.
+    ///
+    /// # Errors
+    /// As [`Place::require_manifest`].
     ///
     /// # Durability
     /// When it returns, all of it is on the disk, where it is one.

@@ -10,7 +10,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::Place;
 use crate::store::sqlite::backup::error::{BackupError, Result};
-use crate::store::sqlite::backup::manifest::{FORMAT_NAME, MANIFEST_BYTES_MAX, Manifest};
+use crate::store::sqlite::backup::manifest::{FORMAT_NAME, Manifest, require_streamable};
 use crate::store::sqlite::backup::part::{MANIFEST, Part};
 use crate::store::sqlite::data_folder::{private_options, sync_dir};
 
@@ -60,6 +60,7 @@ impl<W: Write> StreamPlace<W> {
     /// Ends the stream, and gives what took it.
     fn end(&mut self, manifest: &Manifest) -> Result<Option<W>> {
         let text = manifest.to_text();
+        self.require_manifest(&|| text.len() as u64)?;
         self.append(MANIFEST, text.len() as u64, &mut text.as_bytes())?;
         let failed = BackupError::file("writing", &self.name);
         let ended = self.tar.take().map(Builder::into_inner).transpose();
@@ -223,10 +224,11 @@ fn manifest_in(path: &Path) -> Result<Option<Manifest>> {
 
 fn manifest_among(entries: &mut tar::Entries<'_, File>) -> io::Result<Option<Vec<u8>>> {
     for entry in entries {
-        let entry = entry?;
+        let mut entry = entry?;
         if *entry.path_bytes() == *MANIFEST.as_bytes() {
+            require_streamable(entry.size()).map_err(io::Error::other)?;
             let mut text = Vec::new();
-            entry.take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
+            entry.read_to_end(&mut text)?;
             return Ok(Some(text));
         }
     }
