@@ -24,6 +24,10 @@ use crate::store::{self, Batch, Expect, Record, Scan, StoreError, Versioned};
 
 /// Snapshots read at once.
 const READ_AT_ONCE: usize = 1000;
+/// Snapshots that are read first of a branch: where pruning is done every night, few are outdated, or none.
+const READ_AT_FIRST: usize = 16;
+/// By how much more are read next, while all of them are outdated.
+const READ_MORE: usize = 8;
 
 /// What pruning did.
 #[derive(Clone, Debug, Default)]
@@ -207,8 +211,14 @@ impl Branch {
         // So many of them are: what a clock dates that was ahead is as old as the next one, or older.
         let mut sure = 0;
         let prefix = key::snapshots(self.number);
-        'all: for records in self.snapshots_after(&prefix, None) {
-            for record in records? {
+        let (mut after, mut limit) = (None::<String>, READ_AT_FIRST);
+        'all: loop {
+            let records = projects.store().scan(Scan {
+                after: after.as_deref(),
+                limit,
+                ..Scan::prefix(&prefix)
+            })?;
+            for record in &records {
                 let snapshot = record.decode::<SnapshotRecord>()?;
                 // A date that was given makes nothing old: an undo of today is kept as others are.
                 let at = snapshot.value.replaced_at;
@@ -227,6 +237,11 @@ impl Branch {
                     sure = old.len();
                 }
             }
+            if records.len() < limit {
+                break;
+            }
+            after = records.last().map(|last| last.key.clone());
+            limit = READ_AT_ONCE.min(READ_MORE * limit);
         }
         old.truncate(sure);
         Ok(old)
