@@ -18,16 +18,16 @@ use crate::cli::settings::{Flags, STATUS, Settings};
 use crate::cli::upkeep::collect::said;
 use crate::cli::{Outcome, Result, Streams};
 use crate::object::key;
-use crate::repo::Projects;
+use crate::repo::{Projects, Weights};
 use crate::store::Scan;
 use crate::store::engine::StoreAddress;
-use crate::store::inspection::{self, Inspectable, Overview, Refusal};
+use crate::store::inspection::{self, Inspectable, ObjectsHeld, Overview, Refusal};
 use shown::{Bytes, Daemon, LastCollection, Service, Status};
 
 #[derive(Debug, Args)]
 pub(super) struct Wish {
-    /// Also walk all trees to tell the bytes that branches need, that only older states need, and that
-    /// nothing needs
+    /// Also count all objects, and walk all trees to tell the bytes that branches need, that only older states
+    /// need, and that nothing needs; of a large store it takes long
     #[arg(long)]
     weigh: bool,
     /// As JSON
@@ -78,14 +78,12 @@ fn gather(
         unused_bytes,
         page_checksums,
         log_bytes,
-        objects,
         last_backup,
         last_collection,
     } = store.overview();
     let mut findings = Vec::from_iter(advice.clone());
     let schema = told(&mut findings, "the schema", schema).flatten();
     let service = told(&mut findings, "whether the service runs", service);
-    let objects = told(&mut findings, "sizes of files", objects);
     let collection = told(&mut findings, "the last collection", last_collection).flatten();
     let backup = told(&mut findings, "the last backup", last_backup).flatten();
     let refusal_unread = writes_refused.is_err();
@@ -98,12 +96,10 @@ fn gather(
         findings.push(format!("large files cannot be had: {error}"));
     }
     let free_bytes = store.free_bytes();
-    let weights = if weigh {
-        let mut progress = Progress::new(streams);
-        let weights = opened.weigh(|step| progress.say(|| said(step)));
-        told(&mut findings, "what is needed", weights)
+    let (objects, weights) = if weigh {
+        weighed(&mut findings, opened, streams)
     } else {
-        None
+        (None, None)
     };
     findings.extend(key_fault(opened, settings));
     findings.extend(finding_of_clock(&opened.projects));
@@ -159,11 +155,26 @@ fn gather(
         free_bytes,
         last_backup: backup.map(|at| at.to_string()),
         last_collection: collection.map(LastCollection::from),
+        is_weighed: weigh,
         weights,
         writes_refused: refused,
         refusal_unread,
         findings,
     }
+}
+
+/// What takes a look at every object to tell, and a walk of all trees.
+fn weighed(
+    findings: &mut Vec<String>,
+    opened: &OpenStore,
+    streams: &mut Streams<'_>,
+) -> (Option<ObjectsHeld>, Option<Weights>) {
+    let mut progress = Progress::new(streams);
+    progress.say(|| "objects are counted".to_owned());
+    let objects = opened.inspectable().objects_held();
+    let objects = told(findings, "sizes of files", objects);
+    let weights = opened.weigh(|step| progress.say(|| said(step)));
+    (objects, told(findings, "what is needed", weights))
 }
 
 /// What must be told of the mark by which lost commits are known, where changes are not refused for it. Where the records
@@ -274,4 +285,45 @@ fn count_branches(store: &dyn Inspectable) -> Result<u64> {
         count = count.saturating_sub(of_deleted);
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::cli::tests::Desk;
+
+    #[test]
+    fn objects_are_counted_only_where_that_is_asked_for() {
+        let desk = Desk::with_project();
+        let counted = |flags: &[&str]| {
+            let ran = desk.run(&[&["status", "--json"], flags].concat());
+            let mut shown: Value = serde_json::from_str(&ran.out).unwrap();
+            ["objects", "files"].map(|of| shown["bytes"][of].take())
+        };
+        assert_eq!(counted(&[]), [Value::Null, Value::Null]);
+        let [objects, files] = counted(&["--weigh"]);
+        assert!(objects.as_u64() > Some(8), "{objects}");
+        assert_eq!(files, 0);
+        let lines = |flags: &[&str]| {
+            let text = desk.run(&[&["status"], flags].concat()).out;
+            let of_objects =
+                |line: &&str| line.starts_with("objects ") || line.starts_with("large files ");
+            Vec::from_iter(text.lines().filter(of_objects).map(str::to_owned))
+        };
+        assert_eq!(
+            lines(&[]),
+            [
+                "objects          not counted without --weigh",
+                "large files      not counted without --weigh",
+            ]
+        );
+        assert_eq!(
+            lines(&["--weigh"]),
+            [
+                format!("objects          {objects} bytes"),
+                "large files      0 bytes".to_owned(),
+            ]
+        );
+    }
 }

@@ -7,7 +7,7 @@ use crate::store::collection::KeptByCollection;
 use crate::store::inspection::{self, SchemaSteps, Standby};
 
 /// The state of a store, as JSON. What could not be told is `null`, and so is what there is none of where the
-/// store lies.
+/// store lies, and what nobody asked to be counted.
 #[derive(Debug, Serialize)]
 pub(super) struct Status {
     pub(super) data: String,
@@ -32,6 +32,9 @@ pub(super) struct Status {
     pub(super) free_bytes: Option<u64>,
     pub(super) last_backup: Option<String>,
     pub(super) last_collection: Option<LastCollection>,
+    /// True where objects were to be counted, and weighed.
+    #[serde(skip)]
+    pub(super) is_weighed: bool,
     /// Of now, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) weights: Option<Weights>,
@@ -66,9 +69,9 @@ pub(super) struct Bytes {
     /// Of the database, what is free and will be used again.
     pub(super) unused: Option<u64>,
     pub(super) log: Option<u64>,
-    /// All objects, large files among them.
+    /// All objects, large files among them, where they were to be counted.
     pub(super) objects: Option<u64>,
-    /// Large files.
+    /// Large files, likewise.
     pub(super) files: Option<u64>,
 }
 
@@ -225,8 +228,14 @@ impl Status {
         if is_folder {
             lines.push(("log", bytes(log)));
         }
-        lines.push(("objects", bytes(objects)));
-        lines.push(("large files", bytes(files)));
+        for (name, number) in [("objects", objects), ("large files", files)] {
+            let text = if self.is_weighed {
+                bytes(number)
+            } else {
+                "not counted without --weigh".to_owned()
+            };
+            lines.push((name, text));
+        }
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         if is_folder {
             lines.push(("free on disk", bytes(&self.free_bytes)));

@@ -60,8 +60,6 @@ pub struct Overview {
     pub page_checksums: Result<Option<bool>>,
     /// Bytes of the log that lies beside it.
     pub log_bytes: Option<u64>,
-    /// All objects, counted.
-    pub objects: Result<ObjectsHeld>,
     /// When the last backup was made.
     pub last_backup: Result<Option<Timestamp>>,
     /// What the last collection kept that came to its end.
@@ -180,8 +178,11 @@ pub trait Inspectable: Store {
     /// [`super::StoreError::Underway`] beside one.
     fn hold_off_collections(&self) -> Result<NoCollection>;
 
-    /// What the engine tells of itself.
+    /// What the engine tells of itself, none of which takes long.
     fn overview(&self) -> Overview;
+
+    /// All objects, counted: there is no way to it but a look at the row of each, which takes minutes of a large store.
+    fn objects_held(&self) -> Result<ObjectsHeld>;
 
     /// Who serves the store.
     fn service(&self) -> Result<Service>;

@@ -115,10 +115,21 @@ impl Inspectable for SqliteStore {
             unused_bytes: self.unused_bytes().map(Some),
             page_checksums: Ok(None),
             log_bytes: Some(self.log_bytes()),
-            objects: self.objects_held(),
             last_backup: self.folder.last_backup(),
             last_collection: self.folder.last_collection(),
         }
+    }
+
+    fn objects_held(&self) -> Result<ObjectsHeld> {
+        let mut census = ObjectCensus::default();
+        while self.count_objects(&mut census, COUNTED_AT_ONCE)? {}
+        let mut held = ObjectsHeld::default();
+        for (_, [row, file]) in census.counts() {
+            held.objects += row.objects + file.objects;
+            held.bytes += row.bytes + file.bytes;
+            held.large_bytes += file.bytes;
+        }
+        Ok(held)
     }
 
     fn service(&self) -> Result<Service> {
@@ -184,18 +195,6 @@ impl SqliteStore {
         let refusal = self.read(|db| Ok(high_water::refusal(&self.folder, db)?));
         // Records that cannot be read are told where they are counted.
         refusal.ok().flatten().map(|lost| lost.to_string())
-    }
-
-    fn objects_held(&self) -> Result<ObjectsHeld> {
-        let mut census = ObjectCensus::default();
-        while self.count_objects(&mut census, COUNTED_AT_ONCE)? {}
-        let mut held = ObjectsHeld::default();
-        for (_, [row, file]) in census.counts() {
-            held.objects += row.objects + file.objects;
-            held.bytes += row.bytes + file.bytes;
-            held.large_bytes += file.bytes;
-        }
-        Ok(held)
     }
 
     /// The tables whose definition is damaged. Those of an earlier format are others.

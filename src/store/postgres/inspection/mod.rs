@@ -16,7 +16,9 @@ use super::row::{id_of, signed, unsigned};
 use super::{PostgresStore, collection, record};
 use crate::store::error::damaged;
 use crate::store::inspection::row::sound_row;
-use crate::store::inspection::{Inspectable, LargeFile, NoCollection, Overview, Readable, Service};
+use crate::store::inspection::{
+    Inspectable, LargeFile, NoCollection, ObjectsHeld, Overview, Readable, Service,
+};
 use crate::store::remote::wait;
 use crate::store::{ObjectRow, Record, Result, StoreError, Values, Version};
 
@@ -136,6 +138,20 @@ impl Inspectable for PostgresStore {
 
     fn overview(&self) -> Overview {
         self.glance()
+    }
+
+    fn objects_held(&self) -> Result<ObjectsHeld> {
+        let mut held = ObjectsHeld::default();
+        // What cannot be read a check tells.
+        self.survey_objects(&mut |row| {
+            if let Ok(ObjectRow { size, inline, .. }) = row {
+                held.objects += 1;
+                held.bytes = held.bytes.saturating_add(size);
+                let large = if inline { 0 } else { size };
+                held.large_bytes = held.large_bytes.saturating_add(large);
+            }
+        })?;
+        Ok(held)
     }
 
     fn service(&self) -> Result<Service> {

@@ -4,10 +4,10 @@ use super::PostgresStore;
 use crate::base::clock::Timestamp;
 use crate::store::collection::Collectable as _;
 use crate::store::inspection::{
-    DaemonSeen, Inspectable as _, ObjectsHeld, Overview, Refusal, SchemaSteps, Standby,
+    DaemonSeen, Inspectable as _, Overview, Refusal, SchemaSteps, Standby,
 };
 use crate::store::postgres::row::unsigned;
-use crate::store::{ObjectRow, Result, StoreError};
+use crate::store::{Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
 /// Each beats once a second.
@@ -47,7 +47,6 @@ impl PostgresStore {
             unused_bytes: Ok(None),
             page_checksums: self.page_checksums().map(Some),
             log_bytes: None,
-            objects: self.objects_held(),
             last_backup: Ok(None),
             last_collection: self.last_collection(),
         }
@@ -93,20 +92,6 @@ impl PostgresStore {
     fn page_checksums(&self) -> Result<bool> {
         let rows = self.read(CHECKSUMS, [])?;
         Ok(rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?)
-    }
-
-    fn objects_held(&self) -> Result<ObjectsHeld> {
-        let mut held = ObjectsHeld::default();
-        // What cannot be read a check tells.
-        self.survey_objects(&mut |row| {
-            if let Ok(ObjectRow { size, inline, .. }) = row {
-                held.objects += 1;
-                held.bytes = held.bytes.saturating_add(size);
-                let large = if inline { 0 } else { size };
-                held.large_bytes = held.large_bytes.saturating_add(large);
-            }
-        })?;
-        Ok(held)
     }
 }
 
