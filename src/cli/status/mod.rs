@@ -309,7 +309,8 @@ mod tests {
             let text = desk.run(&[&["status"], flags].concat()).out;
             let of_objects =
                 |line: &&str| line.starts_with("objects ") || line.starts_with("large files ");
-            Vec::from_iter(text.lines().filter(of_objects).map(str::to_owned))
+            let told = text.lines().filter(of_objects).map(str::to_owned);
+            told.collect::<Vec<_>>()
         };
         assert_eq!(
             lines(&[]),
