@@ -11,7 +11,9 @@ use siteconf::base::branch_name::BranchName;
 use siteconf::base::clock::{Clock, SystemClock};
 use siteconf::base::file_path::FilePath;
 use siteconf::base::repo_id::RepoId;
-use siteconf::repo::{Collected, Condition, Patience, ProjectWriter, Projects, Result, Saved};
+use siteconf::repo::{
+    Collected, CollectionStep, Condition, Patience, ProjectWriter, Projects, Result, Saved,
+};
 use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 use siteconf::store::{Batch, Expect, Scan};
@@ -94,12 +96,19 @@ impl Process {
 
     /// Collects in a hurry.
     pub(crate) fn try_collect(&self) -> siteconf::store::Result<Collected> {
+        self.collect_by(|_| ControlFlow::Continue(()))
+    }
+
+    /// The same, and calls `step` as it goes, which may end it.
+    pub(crate) fn collect_by(
+        &self,
+        step: impl FnMut(CollectionStep) -> ControlFlow<()>,
+    ) -> siteconf::store::Result<Collected> {
         let patience = Patience {
             readers_wait: Duration::ZERO,
             pause_times: 1,
         };
-        self.projects
-            .collect(self.store(), patience, |_| ControlFlow::Continue(()))
+        self.projects.collect(self.store(), patience, step)
     }
 
     pub(crate) fn collect(&self) -> Collected {

@@ -1,12 +1,14 @@
 //! What one collection removes, and what it leaves.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::thread;
 
-use siteconf::repo::{Condition, Error};
-use siteconf::store::StoreError;
+use siteconf::base::id::{Kind, ObjectId};
+use siteconf::repo::{CollectionStep, Condition, Error, ProjectWriter};
 use siteconf::store::collection::{Collectable, Pace};
 use siteconf::store::sqlite::SqliteStore;
+use siteconf::store::{Batch, NewBody, NewObject, Store, StoreError};
 
 use crate::scene::{
     Process, assert_nothing_left, assert_sound, branch, files, forget_deleted, number, path,
@@ -82,10 +84,9 @@ fn what_nothing_leads_to_is_removed_with_all_that_belongs_to_it() {
     assert_nothing_left(&daemon, root.path());
 }
 
-#[test]
-fn room_is_given_back_and_row_numbers_are_not_given_again() {
-    let root = tempfile::tempdir().unwrap();
-    let daemon = Process::daemon(root.path());
+/// A store with an empty branch `main`, and 200 saves of a branch that was forgotten.
+fn forgotten_saves(root: &Path) -> (Process, ProjectWriter) {
+    let daemon = Process::daemon(root);
     let project = daemon.create();
     project.create_branch(&branch("other"), None).unwrap();
     for number in 0..200_u32 {
@@ -94,11 +95,18 @@ fn room_is_given_back_and_row_numbers_are_not_given_again() {
             .save(&project, "other", "a.xml", content.as_bytes())
             .unwrap();
     }
-    let last = number(root.path(), "SELECT max(seq) FROM object");
     project
         .delete_branch(&branch("other"), &Condition::None)
         .unwrap();
     forget_deleted(&daemon);
+    (daemon, project)
+}
+
+#[test]
+fn room_is_given_back_and_row_numbers_are_not_given_again() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, project) = forgotten_saves(root.path());
+    let last = number(root.path(), "SELECT max(seq) FROM object");
     let done = daemon.collect();
     let space = done.space.unwrap();
     assert!(space.shrinks && space.given_back > 200 * 4096, "{space:?}");
@@ -112,21 +120,72 @@ fn room_is_given_back_and_row_numbers_are_not_given_again() {
 }
 
 #[test]
-fn the_file_of_the_database_gets_smaller_while_a_service_has_it_open() {
+fn giving_room_back_ends_when_it_is_to_and_the_next_collection_does_the_rest() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, _project) = forgotten_saves(root.path());
+    let ended = daemon
+        .collect_by(|step| match step {
+            CollectionStep::GivenBack(_) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+        .unwrap();
+    let space = ended.space.unwrap();
+    assert!(ended.stopped && space.stopped, "{ended:?}");
+    assert!(ended.removed.objects > 200, "{ended:?}");
+    assert_eq!(space.given_back, 0);
+    assert!(space.kept > 200 * 4096, "{space:?}");
+    let next = daemon.collect();
+    assert!(!next.stopped && next.removed.objects == 0, "{next:?}");
+    let space = next.space.unwrap();
+    assert!(space.given_back > 200 * 4096, "{space:?}");
+    assert_eq!(space.kept, 0);
+}
+
+/// Where very many are free, each that is given back takes long.
+#[test]
+fn pages_are_given_back_already_while_objects_are_removed() {
+    const OBJECTS: u64 = 20_000;
     let root = tempfile::tempdir().unwrap();
     let daemon = Process::daemon(root.path());
-    let project = daemon.create();
-    project.create_branch(&branch("other"), None).unwrap();
-    for number in 0..200_u32 {
-        let content = blake3::hash(&number.to_le_bytes()).to_hex().repeat(100);
-        daemon
-            .save(&project, "other", "a.xml", content.as_bytes())
-            .unwrap();
+    daemon.create();
+    // Of a page each, as an import would have left them that was given up.
+    let content = bytes::Bytes::from(vec![b'x'; 3000]);
+    let object = |number: u64| NewObject {
+        id: ObjectId::from_bytes(*blake3::hash(&number.to_le_bytes()).as_bytes()),
+        kind: Kind::Node,
+        size: content.len() as u64,
+        sha256: None,
+        body: NewBody::Inline(content.clone()),
+    };
+    for first in (0..OBJECTS).step_by(1000) {
+        let batch = Batch {
+            objects: (first..first + 1000).map(object).collect(),
+            ..Batch::default()
+        };
+        daemon.store().commit(batch).unwrap();
     }
-    project
-        .delete_branch(&branch("other"), &Condition::None)
+    let mut sizes = Vec::new();
+    let done = daemon
+        .collect_by(|step| {
+            if let CollectionStep::Removed(_) = step {
+                sizes.push(daemon.store().size_bytes().unwrap());
+            }
+            ControlFlow::Continue(())
+        })
         .unwrap();
-    forget_deleted(&daemon);
+    assert_eq!(done.removed.objects, OBJECTS);
+    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+    assert!(last < first, "{first} bytes, and {last} at the end");
+    let space = done.space.unwrap();
+    assert!(space.given_back >= OBJECTS * 4096, "{space:?}");
+    assert_eq!(space.kept, 0);
+    assert_nothing_left(&daemon, root.path());
+}
+
+#[test]
+fn the_file_of_the_database_gets_smaller_while_a_service_has_it_open() {
+    let root = tempfile::tempdir().unwrap();
+    let (daemon, project) = forgotten_saves(root.path());
     let beside = Process::beside(root.path());
     let length = || root.path().join("store.db").metadata().unwrap().len();
     // All that is in the log.
@@ -302,7 +361,7 @@ fn a_state_that_is_no_longer_kept_does_not_come_back() {
     let known = known.unwrap().part(None, usize::MAX);
     assert_eq!(known.unwrap().len(), 1);
     let beside = Process::beside(root.path());
-    let mut batch = siteconf::store::Batch::default();
+    let mut batch = Batch::default();
     for version in [1, 2] {
         let key = format!("snapshot/00000001/{version:08x}");
         batch.delete(key, siteconf::store::Expect::Anything);

@@ -412,7 +412,7 @@ fn a_collection_on_a_full_disk_removes_all_that_nothing_needs() {
     let swept = collection.sweep(&Marks::default(), |_, _| (), |_| ControlFlow::Continue(()));
     assert!(swept.failed.is_none(), "{swept:?}");
     assert_eq!(swept.removed.objects, 12_000);
-    let space = collection.give_back().unwrap();
+    let space = collection.give_back(|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(space.kept, 0);
     collection.finish().unwrap();
     assert!(database() + 12_000_000 < before);

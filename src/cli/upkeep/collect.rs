@@ -16,6 +16,9 @@ use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights};
 use crate::store::engine::Engine;
 
+/// Free bytes that stay in the database from which on somebody is told how to get them back: 64 MiB.
+const FREE_BYTES_TOLD: u64 = 64 << 20;
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Collect {
     /// Only say what would be removed
@@ -47,7 +50,7 @@ struct Report {
     removed_records: u64,
     given_back_bytes: u64,
     free_bytes: u64,
-    /// Null where the collection ended before that was asked.
+    /// Null where the collection ended before anything was removed.
     shrinks: Option<bool>,
     lost_files: u64,
     unindexed_objects: u64,
@@ -287,6 +290,13 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
              smaller; it needs room for twice what is left. From then on it shrinks by itself.",
             report.free_bytes
         )?;
+    } else if report.free_bytes >= FREE_BYTES_TOLD {
+        writeln!(
+            streams.out,
+            "{} bytes in the database are free, stay in it, and will be used again. \"siteconf gc --compact\" \
+             with the service stopped gives them back; it needs room for twice what is left.",
+            report.free_bytes
+        )?;
     }
     Ok(())
 }
@@ -336,6 +346,7 @@ pub(in crate::cli) fn said(step: CollectionStep) -> String {
         CollectionStep::Marked(done, all) => format!("{done} of {all} states walked"),
         CollectionStep::Pruning(snapshots) => format!("{snapshots} snapshots of a branch"),
         CollectionStep::Removed(removed) => format!("{} objects removed", removed.objects),
+        CollectionStep::GivenBack(bytes) => format!("{bytes} bytes given back"),
     }
 }
 
@@ -373,6 +384,45 @@ mod tests {
             assert_eq!(report.forgotten_projects, Some(expected));
             let would: Value = serde_json::from_slice(&out).unwrap();
             assert_eq!(would["forgotten"], expected);
+        }
+    }
+    #[test]
+    fn who_can_have_much_room_back_is_told_how() {
+        for (shrinks, free_bytes, told) in [
+            (true, 0, None),
+            (true, 4096, None),
+            (
+                true,
+                100 << 20,
+                Some("104857600 bytes in the database are free"),
+            ),
+            (
+                false,
+                4096,
+                Some("does not shrink: 4096 bytes in it are free"),
+            ),
+        ] {
+            let report = Report {
+                forgotten_projects: Some(0),
+                forgotten_branches: Some(0),
+                states: 1,
+                removed_objects: 0,
+                removed_bytes: 0,
+                removed_files: 0,
+                removed_records: 0,
+                given_back_bytes: 0,
+                free_bytes,
+                shrinks: Some(shrinks),
+                lost_files: 0,
+                unindexed_objects: 0,
+                is_remote: false,
+                failed: None,
+            };
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            show(false, report, &mut Streams::unseen(&mut out, &mut err)).unwrap();
+            let said = String::from_utf8(out).unwrap();
+            assert_eq!(said.contains("gc --compact"), told.is_some(), "{said}");
+            assert!(said.contains(told.unwrap_or_default()), "{said}");
         }
     }
 }

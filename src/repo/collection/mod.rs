@@ -49,6 +49,8 @@ pub enum CollectionStep {
     Marked(usize, usize),
     /// So much is removed.
     Removed(Amount),
+    /// So many bytes of the database are given back.
+    GivenBack(u64),
     /// So many snapshots of a branch are pruned, or weighed.
     Pruning(u64),
 }
@@ -64,7 +66,7 @@ pub struct Collected {
     pub files: u64,
     /// Digests and commit ids of states that are gone.
     pub records: u64,
-    /// What became of the room; `None` where it ended before that, or failed in it.
+    /// What became of the room; `None` where it ended before anything was removed, or failed in it.
     pub space: Option<Space>,
     /// What it found damaged.
     pub damage: Damage,
@@ -87,7 +89,8 @@ pub struct Damage {
 impl Projects {
     /// Removes every object that no head and no snapshot leads to, also of branches that were deleted and
     /// can come back. Others may save and read meanwhile. `store` is the store of these projects. A step may
-    /// ask to end, between two states, before anything is removed, and between two transactions.
+    /// ask to end, between two states, before anything is removed, and between two transactions that remove objects or
+    /// give room back.
     ///
     /// # Errors
     /// [`crate::repo::StoreError::Underway`] while another collection or a backup is under way; those of a
@@ -159,8 +162,16 @@ impl Projects {
             let records = records::remove_gone(self.store().as_ref(), store, &collection);
             collected.records = or_note(records, &mut failed);
             or_note(self.pack_audit_of(&collection), &mut failed);
-            collected.space = or_note(collection.give_back().map(Some), &mut failed);
         }
+        // Also of one that was told to end: some went while objects were removed.
+        let space = collection.give_back(|bytes| {
+            if stopped {
+                return ControlFlow::Break(());
+            }
+            step(CollectionStep::GivenBack(bytes))
+        });
+        collected.space = or_note(space.map(Some), &mut failed);
+        collected.stopped |= collected.space.is_some_and(|space| space.stopped);
         collection.finish()?;
         if is_swept {
             store.note_collection(KeptByCollection {

@@ -12,6 +12,7 @@ use super::{Batch, Record, Result, Store, StoreError};
 use crate::base::clock::Timestamp;
 use crate::base::id::ObjectId;
 pub use pace::Pace;
+pub(super) use pace::STEP;
 
 /// What needs an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +58,15 @@ pub struct Swept {
 /// What became of the free pages of the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes that were given back.
+    /// Bytes that were given back, by the whole collection.
     pub given_back: u64,
-    /// Bytes that are free and stay in the file, to be used again.
+    /// Bytes that are free and stay in the file, to be used again, as where giving back a page would hold up others for
+    /// long.
     pub kept: u64,
     /// False in a database of a format before 3, which keeps them until it was compacted once.
     pub shrinks: bool,
+    /// True if it was told to end before all were given back that can be.
+    pub stopped: bool,
 }
 
 /// What a collection kept, by what needs it.
@@ -182,8 +186,10 @@ pub trait Collection {
     /// Removes the files that no row names. Gives how many large blobs have gone.
     fn sweep_files(&self) -> Result<u64>;
 
-    /// Gives free room back to the file system, as far as the engine does that itself.
-    fn give_back(&self) -> Result<Space>;
+    /// Gives free room back to the file system, as far as the engine does that itself. What was given back already
+    /// while objects were removed is told here, too. Calls `progress` with the bytes that were given back so far, which
+    /// may end it.
+    fn give_back(&self, progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<Space>;
 
     /// Ends the collection.
     fn finish(self) -> Result<()>;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::store::{Batch, Result, Store, Version};
 
 /// How long a transaction should take: others that save meanwhile wait for it.
-const STEP: Duration = Duration::from_millis(1);
+pub(in crate::store) const STEP: Duration = Duration::from_millis(1);
 /// Longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(400);
 /// Rows or pages of a transaction. Of fewer than the least, most is the sync, however slow the disk is.

@@ -340,7 +340,7 @@ impl Collection for PostgresCollection<'_> {
     }
 
     /// The server uses the room of removed rows again by itself.
-    fn give_back(&self) -> Result<Space> {
+    fn give_back(&self, _progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<Space> {
         Ok(Space {
             shrinks: true,
             ..Space::default()

@@ -26,6 +26,7 @@ use crate::store::collection::{
 };
 use crate::store::{Batch, Record, Result, Store, StoreError, prefix_end};
 pub use marks::Marks;
+use space::GivingBack;
 use state::State;
 
 /// Most attempts at a transaction that does not come to its turn, ten seconds each.
@@ -47,6 +48,7 @@ pub struct Collection<'a> {
     /// What was touched in this epoch or later is not removed.
     spared: i64,
     pace: Pace,
+    giving_back: GivingBack,
     _alone: CollectionLock,
 }
 
@@ -134,6 +136,7 @@ impl Collectable for SqliteStore {
             scope,
             spared,
             pace,
+            giving_back: GivingBack::begin(self)?,
             _alone: alone,
         };
         collection.merge_index()?;
@@ -335,7 +338,9 @@ impl collection::Collection for Collection<'_> {
             }
             while waiting.len() >= self.pace.size() {
                 self.remove_some(&mut waiting, swept)?;
-                if progress(swept.removed).is_break() {
+                if progress(swept.removed).is_break()
+                    || space::give_back_excess(self, || progress(swept.removed))?.is_break()
+                {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -354,8 +359,8 @@ impl collection::Collection for Collection<'_> {
         files::remove_unnamed(self.store)
     }
 
-    fn give_back(&self) -> Result<Space> {
-        space::give_back(self)
+    fn give_back(&self, progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<Space> {
+        space::give_back(self, progress)
     }
 
     /// Commits no longer touch what they reuse. Then the file of the database is cut off behind its last page.
