@@ -215,6 +215,24 @@ fn the_file_of_the_database_gets_smaller_while_a_service_has_it_open() {
 }
 
 #[test]
+fn a_state_that_several_keep_is_counted_once() {
+    let root = tempfile::tempdir().unwrap();
+    let daemon = Process::daemon(root.path());
+    let project = daemon.create();
+    for text in ["one", "two", "one", "two"] {
+        daemon
+            .save(&project, "main", "a.xml", text.as_bytes())
+            .unwrap();
+    }
+    project
+        .create_branch(&branch("other"), Some("main"))
+        .unwrap();
+    // The two, and the one without files.
+    assert_eq!(daemon.collect().states, 3);
+    assert_nothing_left(&daemon, root.path());
+}
+
+#[test]
 fn a_process_that_knows_what_was_removed_puts_it_again() {
     let root = tempfile::tempdir().unwrap();
     let daemon = Process::daemon(root.path());

@@ -14,13 +14,15 @@ use crate::store::{Result, StoreError};
 pub(super) struct Marked<M> {
     /// What heads and older states lead to.
     pub(super) marks: M,
+    /// How many states they are, each counted once.
+    pub(super) states: usize,
     /// How many entries of trees name a file that is lost, as far as marking tells.
     pub(super) lost: u64,
 }
 
 impl<M: Default> Marked<M> {
-    /// Marks what these states lead to, and calls `progress` before each, with how many are marked. `None` when
-    /// that asked to end.
+    /// Marks what these states lead to, and calls `progress` before each, with how many of [`Roots::count`] are
+    /// marked. `None` when that asked to end.
     ///
     /// # Errors
     /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
@@ -31,23 +33,29 @@ impl<M: Default> Marked<M> {
         mut progress: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Option<Self>> {
         let mut marks = M::default();
-        let (mut marked, mut lost) = (0, 0);
-        for (states, need) in [(&roots.heads, Need::Live), (&roots.old, Need::Old)] {
-            for state in states {
+        let (mut marked, mut states, mut lost) = (0, 0, 0);
+        for (named, need) in [(&roots.heads, Need::Live), (&roots.old, Need::Old)] {
+            for state in named {
                 if progress(marked).is_break() {
                     return Ok(None);
                 }
                 marked += 1;
-                lost += mark_new(store, nodes, &mut marks, *state, need, &mut |_| Ok(()))?;
+                let new = mark_new(store, nodes, &mut marks, *state, need, &mut |_| Ok(()))?;
+                states += usize::from(new.is_some());
+                lost += new.unwrap_or(0);
             }
         }
-        Ok(Some(Self { marks, lost }))
+        Ok(Some(Self {
+            marks,
+            states,
+            lost,
+        }))
     }
 }
 
 /// Marks everything below a manifest, and the manifest itself. What is marked already is passed; `new`
-/// is called with each object that was not. Gives how many entries name a file that is lost: that keeps
-/// nothing else from being collected.
+/// is called with each object that was not. Gives how many entries name a file that is lost, which keeps
+/// nothing else from being collected; `None` where the manifest was marked already.
 ///
 /// # Errors
 /// [`StoreError::Missing`] and [`StoreError::Damaged`] for what cannot be followed.
@@ -58,7 +66,7 @@ pub(super) fn mark_new<S: Collectable>(
     manifest: ManifestId,
     need: Need,
     new: &mut dyn FnMut(ObjectId) -> Result<()>,
-) -> Result<u64> {
+) -> Result<Option<u64>> {
     let mut mark = |id: ObjectId| {
         let is_new = store.mark(marks, id, need)?;
         if is_new {
@@ -67,7 +75,7 @@ pub(super) fn mark_new<S: Collectable>(
         Ok(is_new)
     };
     if !mark(manifest.into())? {
-        return Ok(0);
+        return Ok(None);
     }
     let mut lost = 0;
     let root = nodes.manifest(manifest)?.root;
@@ -94,5 +102,5 @@ pub(super) fn mark_new<S: Collectable>(
         }
         nodes.read_ahead(&mut below[known..].iter().copied());
     }
-    Ok(lost)
+    Ok(Some(lost))
 }

@@ -45,7 +45,7 @@ impl Default for Patience {
 /// What a collection is doing.
 #[derive(Clone, Copy, Debug)]
 pub enum CollectionStep {
-    /// So many of so many states are marked.
+    /// So many of so many states are marked, where one that several heads or snapshots hold counts as often.
     Marked(usize, usize),
     /// So much is removed.
     Removed(Amount),
@@ -58,7 +58,8 @@ pub enum CollectionStep {
 /// What a collection did.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// States that are kept: of heads and snapshots, each once.
+    /// States that are kept: of heads and snapshots, each once. Of a collection that ended before it had marked them,
+    /// as often as they are named.
     pub states: usize,
     /// What was removed.
     pub removed: Amount,
@@ -109,14 +110,15 @@ impl Projects {
         let collection = store.begin_collection(Pace::new(patience.pause_times))?;
         let read = Instant::now();
         let roots = Roots::read(store)?;
-        let states = roots.heads.len() + roots.old.len();
+        let named = roots.count();
         let mut kept = Marked::mark(store, self.nodes(), &roots, |marked| {
-            step(CollectionStep::Marked(marked, states))
+            step(CollectionStep::Marked(marked, named))
         })?;
+        let states = kept.as_ref().map_or(named, |kept| kept.states);
         if kept.is_some() {
             thread::sleep(patience.readers_wait.saturating_sub(read.elapsed()));
             // Whoever asked to end meanwhile keeps all: few objects go in one transaction.
-            if step(CollectionStep::Marked(states, states)).is_break() {
+            if step(CollectionStep::Marked(named, named)).is_break() {
                 kept = None;
             }
         }

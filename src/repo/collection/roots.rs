@@ -21,7 +21,8 @@ struct LastChange {
     parent: Option<ParentRecord>,
 }
 
-/// States, by what keeps them. Each is named once at least.
+/// States, by what keeps them, in the order of the records: those of a branch follow each other, and share nearly
+/// all with their neighbours. Each is named once at least.
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     /// Those of heads, also of deleted branches.
@@ -41,21 +42,31 @@ impl Roots {
     pub(super) fn read(store: &impl Collectable) -> Result<Self> {
         let mut roots = Self::default();
         store.visit_at_once(&key::STATES, &mut |record| roots.add(record))?;
-        roots.old.sort_unstable();
-        roots.old.dedup();
         Ok(roots)
+    }
+
+    /// How many they are, where one that is named again counts again.
+    pub(super) fn count(&self) -> usize {
+        self.heads.len() + self.old.len()
     }
 
     fn add(&mut self, record: &Record) -> Result<()> {
         let keeper: Keeper =
             serde_json::from_slice(&record.value).map_err(|source| record.damaged(source))?;
         if record.key.starts_with(key::SNAPSHOTS) {
-            self.old.push(keeper.manifest);
+            self.add_old(keeper.manifest);
         } else {
             self.heads.push(keeper.manifest);
         }
-        let parent = keeper.last.and_then(|last| last.parent);
-        self.old.extend(parent.map(|parent| parent.manifest));
+        if let Some(parent) = keeper.last.and_then(|last| last.parent) {
+            self.add_old(parent.manifest);
+        }
         Ok(())
+    }
+
+    fn add_old(&mut self, state: ManifestId) {
+        if self.old.last() != Some(&state) {
+            self.old.push(state);
+        }
     }
 }

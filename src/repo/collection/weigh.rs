@@ -38,9 +38,9 @@ impl Projects {
         // In this order: what is put from here on is not counted.
         let bound = store.collectable()?;
         let roots = Roots::read(store)?;
-        let states = roots.heads.len() + roots.old.len();
+        let named = roots.count();
         let kept = Marked::mark(store, self.nodes(), &roots, |marked| {
-            step(CollectionStep::Marked(marked, states));
+            step(CollectionStep::Marked(marked, named));
             ControlFlow::Continue(())
         })?;
         let mut weights = Weights::default();
