@@ -240,9 +240,11 @@ pub const REBASED_FILES_MAX: usize = 10_000;
 pub const COMMIT_ATTEMPTS_MAX: u32 = 2_000;
 /// How long what is deleted can be restored, in days, unless a setting says so.
 pub const KEEP_DELETED_DAYS_DEFAULT: u64 = 30;
-/// Most records of deleted projects and branches that are removed, or marked, with one commit, and that
-/// are read at once.
-pub const FORGOTTEN_RECORDS_PER_COMMIT: usize = 1000;
+/// Most records of deleted projects and branches that are removed, or marked, with one commit: others that save wait
+/// for it.
+pub const FORGOTTEN_RECORDS_PER_COMMIT: usize = 100;
+/// Most records of deleted projects and branches that are read at once.
+pub const DELETED_READ_AT_ONCE: usize = 1000;
 /// Most saves of one branch that share a commit.
 pub const SAVES_PER_COMMIT_MAX: usize = 64;
 /// Most batches that share a transaction and its sync.

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::scene::{Process, assert_sound, branch, number};
 
-fn command(root: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_siteconf"));
     command.arg("--data").arg(root).args(arguments);
     command
@@ -31,7 +31,7 @@ fn siteconf(root: &Path, arguments: &[&str]) -> Output {
 
 /// What a command prints that succeeds.
 #[track_caller]
-fn text(root: &Path, arguments: &[&str]) -> String {
+pub(crate) fn text(root: &Path, arguments: &[&str]) -> String {
     let output = siteconf(root, arguments);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()

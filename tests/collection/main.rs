@@ -15,6 +15,8 @@ mod damage;
 #[cfg(test)]
 mod dates;
 #[cfg(test)]
+mod forgetting;
+#[cfg(test)]
 #[path = "../support/forwarded.rs"]
 mod forwarded;
 #[cfg(test)]

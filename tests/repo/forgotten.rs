@@ -2,19 +2,24 @@
 //! last record, however often that is interrupted.
 
 use std::cell::Cell;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use siteconf::base::clock::Clock;
-use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
+use siteconf::base::limits::DELETED_READ_AT_ONCE;
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
 use siteconf::repo::{Condition, DeletedId, Error, Forgotten, Missing, ProjectWriter};
+use siteconf::store::memory::MemoryStore;
 use siteconf::store::sqlite::SqliteStore;
-use siteconf::store::{Batch, Expect, Scan, Values};
+use siteconf::store::{Batch, Expect, Result, Scan, Staging, Store, Values, Version};
 
 use crate::fixture::{Scene, branch};
+use crate::forwarded::forward_reads;
 use crate::on_every_engine;
 
 on_every_engine!(
@@ -163,6 +168,58 @@ fn what_is_not_kept_is_forgotten_by_no_clock(scene: &Scene) {
     assert_eq!(forget(scene, 0), counts(1, 0));
 }
 
+/// Adds snapshots of these numbers to a branch, as a long history would have left them.
+fn add_snapshots(scene: &Scene, of: u64, numbers: RangeInclusive<u64>) {
+    let store = scene.projects.store();
+    let snapshot = store
+        .scan(Scan::prefix("snapshot/"))
+        .unwrap()
+        .pop()
+        .unwrap();
+    let snapshot: serde_json::Value = serde_json::from_slice(&snapshot.value).unwrap();
+    let mut batch = Batch::default();
+    for number in numbers {
+        batch.write(key::snapshot(of, number), Expect::Absent, &snapshot);
+    }
+    store.commit(batch).unwrap();
+}
+
+/// A store that counts the records which the largest commit has written.
+#[derive(Debug, Default)]
+struct Counting {
+    store: MemoryStore,
+    most: AtomicUsize,
+}
+
+impl Store for Counting {
+    forward_reads!();
+
+    fn commit(&self, batch: Batch) -> Result<Version> {
+        self.most.fetch_max(batch.writes.len(), Ordering::Relaxed);
+        self.store.commit(batch)
+    }
+
+    fn stage(&self) -> Result<Box<dyn Staging>> {
+        self.store.stage()
+    }
+}
+
+/// Others that save wait for each commit.
+#[test]
+fn much_is_forgotten_with_many_small_commits() {
+    let store = Arc::new(Counting::default());
+    let scene = Scene::over(Arc::clone(&store) as Arc<_>);
+    scene.save("a", "1");
+    add_snapshots(&scene, 1, 2..=1500);
+    scene.project.clone().delete_project().unwrap();
+    pass_days(&scene, 2);
+    store.most.store(0, Ordering::Relaxed);
+    assert_eq!(forget(&scene, 1), counts(1, 0));
+    assert_eq!(keys(&scene), [""; 0]);
+    let most = store.most.load(Ordering::Relaxed);
+    assert!(most <= 100, "{most} records with one commit");
+}
+
 fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
     const SNAPSHOTS: u64 = 1500;
     scene.save("a", "1");
@@ -178,21 +235,9 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
     let project = scene.projects.create_project(&project, 1, "bob").unwrap();
     let other = ProjectWriter::new(project, "bob");
     other.create_branch(&branch("main"), None).unwrap();
-    // Records as long histories would have left them.
-    let store = scene.projects.store();
-    let snapshot = store
-        .scan(Scan::prefix("snapshot/"))
-        .unwrap()
-        .pop()
-        .unwrap();
-    let snapshot: serde_json::Value = serde_json::from_slice(&snapshot.value).unwrap();
-    let mut batch = Batch::default();
     for of in [2, 4] {
-        for number in 1..=SNAPSHOTS {
-            batch.write(key::snapshot(of, number), Expect::Absent, &snapshot);
-        }
+        add_snapshots(scene, of, 1..=SNAPSHOTS);
     }
-    store.commit(batch).unwrap();
     other.delete_project().unwrap();
     scene.delete_branch("y").unwrap();
     pass_days(scene, 2);
@@ -328,7 +373,7 @@ fn more_than_is_read_at_once_is_listed_and_forgotten(scene: &Scene) {
     let store = scene.projects.store();
     let kept = store.record(&key::deleted_branch(1, first)).unwrap();
     let kept: serde_json::Value = serde_json::from_slice(&kept.unwrap().value).unwrap();
-    let more = u64::try_from(FORGOTTEN_RECORDS_PER_COMMIT).unwrap() + 100;
+    let more = u64::try_from(DELETED_READ_AT_ONCE).unwrap() + 100;
     let mut batch = Batch::default();
     for number in first + 1..=first + more {
         batch.write(key::deleted_branch(1, number), Expect::Absent, &kept);

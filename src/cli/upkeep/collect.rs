@@ -133,12 +133,17 @@ fn run(
 ) -> Result<Report> {
     // First, so that what only it needed goes with this collection.
     let keep_s = keep_deleted_days.saturating_mul(DAY_S);
-    let forgotten = opened.projects.forget_deleted(keep_s, &|| true);
+    let go_on = || !stop.is_asked();
+    let forgotten = opened.projects.forget_deleted(keep_s, &go_on);
     let (forgotten, unforgotten) = match forgotten {
         Ok(forgotten) => (Some(forgotten), None),
         // A collection needs nothing of it.
         Err(error) => (None, Some(error)),
     };
+    if stop.is_asked() {
+        let ended = stop.name(Error::Failed("interrupted".to_owned()));
+        return Err(behind_forgetting(ended, forgotten));
+    }
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
     let shown = |progress: &mut Progress<'_>, step| {

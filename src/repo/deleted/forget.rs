@@ -14,11 +14,12 @@ use super::names_there::{keep_branch, keep_project};
 use super::numbers_in;
 use crate::base::actor::Actor;
 use crate::base::clock::Timestamp;
-use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
+use crate::base::limits::{DELETED_READ_AT_ONCE, FORGOTTEN_RECORDS_PER_COMMIT};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
-use crate::repo::{Error, Projects, Result, audit};
+use crate::repo::{Error, Patience, Projects, Result, audit};
+use crate::store::collection::Pace;
 use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, Values, retry};
 
 /// How long entries on their way are waited for: nobody waits for who forgets, but a stop.
@@ -44,13 +45,15 @@ impl Projects {
     }
 
     /// Forgets what was deleted so many seconds ago or earlier, by [`Projects::deletions_over_at`]. Snapshots,
-    /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. Between
-    /// commits it asks `go_on`, and ends when told so; the rest is for the next time, also after a crash.
+    /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. While others
+    /// save, it pauses after each commit, as a collection does. Between commits it asks `go_on`, and ends when told so;
+    /// the rest is for the next time, also after a crash.
     ///
     /// # Errors
     /// Those of the store. A record that is damaged is left out and told in the log.
     pub fn forget_deleted(&self, keep_s: u64, go_on: &dyn Fn() -> bool) -> Result<Forgotten> {
         let last = self.deletions_over_at(keep_s);
+        let pace = Pace::new(Patience::default().pause_times);
         let mut forgotten = Forgotten::default();
         let mut after = None;
         while let Some(projects) = self.over(
@@ -69,7 +72,7 @@ impl Projects {
                 if !go_on() {
                     return Ok(forgotten);
                 }
-                forgotten.projects += u64::from(self.forget_project(number, go_on)?);
+                forgotten.projects += u64::from(self.forget_project(number, &pace, go_on)?);
             }
         }
         let mut after = None;
@@ -95,7 +98,7 @@ impl Projects {
                 if !go_on() {
                     return Ok(forgotten);
                 }
-                forgotten.branches += self.forget_branches(project, &branches, go_on)?;
+                forgotten.branches += self.forget_branches(project, &branches, &pace, go_on)?;
             }
         }
         Ok(forgotten)
@@ -190,11 +193,11 @@ impl Projects {
     }
 
     /// Removes a marked project with everything in it; true if it was removed to the end.
-    fn forget_project(&self, number: u64, go_on: &dyn Fn() -> bool) -> Result<bool> {
+    fn forget_project(&self, number: u64, pace: &Pace, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let store = self.store().as_ref();
         // A save that began before the deletion may just have been made.
         let done = retry::until_committed(store, StoreError::conflict, || {
-            self.sweep_project(number, Sweep::new(store, go_on))
+            self.sweep_project(number, Sweep::new(store, pace, go_on))
         });
         Ok(done?)
     }
@@ -224,9 +227,10 @@ impl Projects {
         &self,
         project: u64,
         branches: &BTreeSet<u64>,
+        pace: &Pace,
         go_on: &dyn Fn() -> bool,
     ) -> Result<u64> {
-        let mut sweep = Sweep::new(self.store().as_ref(), go_on);
+        let mut sweep = Sweep::new(self.store().as_ref(), pace, go_on);
         let commits = key::commits(project);
         self.background().flush_within(&commits, ENTERED_WITHIN);
         sweep.folder(&commits, |commit| branches.contains(&commit.number()))?;
@@ -252,6 +256,7 @@ impl<T> DeletedRecord<T> {
 /// Deletions that are committed a bounded number at a time, in their order.
 struct Sweep<'a> {
     store: &'a dyn Store,
+    pace: &'a Pace,
     go_on: &'a dyn Fn() -> bool,
     batch: Batch,
     /// True after the word to end: nothing more is deleted.
@@ -259,9 +264,10 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn new(store: &'a dyn Store, go_on: &'a dyn Fn() -> bool) -> Self {
+    fn new(store: &'a dyn Store, pace: &'a Pace, go_on: &'a dyn Fn() -> bool) -> Self {
         Self {
             store,
+            pace,
             go_on,
             batch: Batch::with_reserve(),
             ended: false,
@@ -294,7 +300,7 @@ impl<'a> Sweep<'a> {
         act: &mut dyn FnMut(&mut Self, &Record) -> store::Result<()>,
     ) -> store::Result<()> {
         for records in self.store.pages(Scan {
-            limit: FORGOTTEN_RECORDS_PER_COMMIT,
+            limit: DELETED_READ_AT_ONCE,
             values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
@@ -318,7 +324,7 @@ impl<'a> Sweep<'a> {
         let batch = std::mem::replace(&mut self.batch, Batch::with_reserve());
         self.ended |= !(self.go_on)();
         if !self.ended {
-            self.store.commit(batch)?;
+            self.pace.commit(self.store, self.store, batch)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub use forget::Forgotten;
 use super::{Error, Missing, Project, Projects, Result, optional};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::{DAY_S, Timestamp};
-use crate::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
+use crate::base::limits::DELETED_READ_AT_ONCE;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
@@ -145,7 +145,7 @@ impl Projects {
         E: From<Error>,
     {
         for records in self.store().pages(Scan {
-            limit: FORGOTTEN_RECORDS_PER_COMMIT,
+            limit: DELETED_READ_AT_ONCE,
             values: Values::Sound,
             ..Scan::prefix(prefix)
         }) {

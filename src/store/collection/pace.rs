@@ -49,7 +49,7 @@ impl Pace {
     /// Makes a step, and pauses after it if others save.
     pub(in crate::store) fn step<T>(
         &self,
-        store: &impl Store,
+        store: &dyn Store,
         step: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let began = Instant::now();
@@ -66,7 +66,7 @@ impl Pace {
     }
 
     /// Commits a batch as a step, to a store over this one.
-    pub fn commit(&self, store: &impl Store, over: &dyn Store, batch: Batch) -> Result<()> {
+    pub fn commit(&self, store: &dyn Store, over: &dyn Store, batch: Batch) -> Result<()> {
         let began = Instant::now();
         let before = store.last_version()?;
         if before == self.seen.get() {
@@ -77,7 +77,7 @@ impl Pace {
         self.pause(store, began.elapsed())
     }
 
-    fn pause(&self, store: &impl Store, taken: Duration) -> Result<()> {
+    fn pause(&self, store: &dyn Store, taken: Duration) -> Result<()> {
         let last = store.last_version()?;
         if self.seen.replace(last) != last {
             thread::sleep((taken * self.pause_times).min(PAUSE_MAX));
