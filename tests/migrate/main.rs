@@ -18,6 +18,8 @@ mod groups;
 #[cfg(test)]
 mod interrupted;
 #[cfg(test)]
+mod meanwhile;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod moving;

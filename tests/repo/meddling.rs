@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use siteconf::base::id::Kind;
+use siteconf::object::key;
 use siteconf::store::{Batch, Expect, RecordWrite, Result, Staging, Store, StoreError, Version};
 
 use crate::forwarded::forward_reads;
@@ -15,6 +16,7 @@ type Act = Box<dyn FnOnce() + Send>;
 #[derive(Clone, Default)]
 pub(crate) struct Meddler {
     acts: Arc<Mutex<Vec<Act>>>,
+    before_branch: Arc<Mutex<Option<Act>>>,
     conflicts: Arc<AtomicBool>,
 }
 
@@ -25,6 +27,11 @@ impl Meddler {
         self.acts.lock().unwrap().insert(0, Box::new(act));
     }
 
+    /// Acts once, right before the next commit that writes a branch.
+    pub(crate) fn act_before_branch(&self, act: impl FnOnce() + Send + 'static) {
+        *self.before_branch.lock().unwrap() = Some(Box::new(act));
+    }
+
     /// From now on changes a record of every commit right before it.
     pub(crate) fn conflict_for_ever(&self) {
         self.conflicts.store(true, Ordering::Relaxed);
@@ -32,7 +39,7 @@ impl Meddler {
 
     /// True if nothing is left to be done.
     pub(crate) fn is_done(&self) -> bool {
-        self.acts.lock().unwrap().is_empty()
+        self.acts.lock().unwrap().is_empty() && self.before_branch.lock().unwrap().is_none()
     }
 }
 
@@ -66,6 +73,13 @@ impl<S: Store> Store for Meddled<S> {
                 self.store.commit(change)?;
             }
             return Err(StoreError::Conflict { key });
+        }
+        if (batch.writes.iter()).any(|write| write.key.starts_with(key::BRANCHES)) {
+            // It is free by the time of the act, which may write a branch itself.
+            let act = self.meddler.before_branch.lock().unwrap().take();
+            if let Some(act) = act {
+                act();
+            }
         }
         let ahead = batch.writes.is_empty()
             && batch

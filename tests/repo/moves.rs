@@ -10,13 +10,14 @@ use siteconf::base::clock::Timestamp;
 use siteconf::base::limits::FORGOTTEN_RECORDS_PER_COMMIT;
 use siteconf::object::key;
 use siteconf::repo::{
-    Author, BranchMove, Condition, FileLimit, ImportFolder, OldSnapshot, Operation, Result,
-    Snapshot,
+    Author, BranchMove, Condition, Error, FileLimit, ImportFolder, Missing, OldSnapshot, Operation,
+    Result, Snapshot,
 };
 use siteconf::store::memory::MemoryStore;
 use siteconf::store::{Batch, Expect, Scan, Store};
 
 use crate::fixture::{Scene, branch, files_of, version};
+use crate::meddling::{Meddled, Meddler};
 
 fn author(number: u64) -> Author {
     Author {
@@ -155,6 +156,35 @@ fn a_branch_that_is_deleted_or_renamed_while_it_is_moved_in_is_not_made_anew() {
         assert_eq!(refused, told, "renamed: {renamed}");
         assert!(scene.project.branch(&name).is_err());
     }
+}
+
+#[test]
+fn nothing_is_laid_into_a_project_that_is_deleted_meanwhile() {
+    let old = Old(tempfile::tempdir().unwrap());
+    let (store, meddler) = (MemoryStore::default(), Meddler::default());
+    let scene = Scene::on(Meddled {
+        store,
+        meddler: meddler.clone(),
+    });
+    let name = branch("old");
+    let moving = scene.project.move_branch(&name).unwrap();
+    old.finish(moving, 1).unwrap();
+    let mut moving = scene.project.move_branch(&name).unwrap();
+    old.add(&mut moving, 1, 1);
+    let project = scene.project.clone();
+    meddler.act_before_branch(move || project.delete_project().unwrap());
+    let refused = old.finish(moving, 2).unwrap_err();
+    let is_gone = matches!(
+        refused,
+        Error::NotFound {
+            what: Missing::Project
+        }
+    );
+    assert!(is_gone, "{refused}");
+    assert!(meddler.is_done(), "it was never the moment");
+    let restored = (scene.projects).restore_project(scene.project.number(), None, &"root".into());
+    restored.unwrap();
+    assert_eq!(numbers(&scene), expected(&[], 1));
 }
 
 #[test]

@@ -13,7 +13,9 @@ use crate::base::clock::Timestamp;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
 use crate::repo;
-use crate::repo::{Author, BranchMove, OldSnapshot, Project, ProjectWriter, Revision, Standing};
+use crate::repo::{
+    Author, BranchMove, Missing, OldSnapshot, Project, ProjectWriter, Revision, Standing,
+};
 
 /// What was changed here since it came.
 const CHANGED_HERE: &str = "the branch was changed here since it came, and the tree has something else; \
@@ -26,6 +28,8 @@ const PARTLY: &str = "some of its old snapshots came, and until the rest does it
 /// What has old snapshots that cannot be taken.
 const UNLISTED: &str =
     "its old snapshots cannot be listed; nothing of the branch is brought before they can";
+/// A project that went while it was brought.
+const DELETED_MEANWHILE: &str = "the project was deleted here meanwhile";
 /// What was made here.
 const MADE_HERE: &str = "there is a branch of this name that was made here; it stays as it is";
 
@@ -40,7 +44,12 @@ impl Migration<'_> {
             self.account(&owner)?;
         }
         for project in std::mem::take(&mut self.tree.projects) {
-            self.project(&project)?;
+            match self.project(&project) {
+                Err(Error::Repo(repo::Error::NotFound {
+                    what: Missing::Project,
+                })) => self.report.leave_out(&project.place, DELETED_MEANWHILE),
+                outcome => outcome?,
+            }
             self.report.tell();
         }
         self.each_token(Self::token)?;

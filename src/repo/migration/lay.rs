@@ -43,8 +43,6 @@ pub struct Laid {
     pub snapshots: u64,
     /// True when anything was written.
     pub changed: bool,
-    /// The branch as it is then.
-    pub branch: Branch,
 }
 
 impl ProjectWriter {
@@ -130,16 +128,13 @@ impl BranchMove<'_> {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
-    /// those that it has. What was laid by then stays, and can be gone on from.
+    /// those that it has; [`Missing::Project`](crate::repo::Missing::Project). What was laid by then stays, and can
+    /// be gone on from.
     pub fn finish(&mut self, state: &OldState, head: &Author) -> Result<Laid> {
         let changed = self.lay(state, head)?;
         Ok(Laid {
             snapshots: self.laid,
             changed: changed || self.laid > 0,
-            branch: self
-                .writer
-                .branch(&self.name)
-                .map_err(Error::after_change)?,
         })
     }
 
@@ -155,6 +150,8 @@ impl BranchMove<'_> {
         let snapshots = self.snapshot_records(state)?;
         let name_key = key::branch_name(self.writer.number(), self.name.as_str());
         let (number, changed) = store.commit_prepared(|batch| -> Result<(u64, bool)> {
+            // The branches of a deleted project stay where they are.
+            self.writer.hold(batch)?;
             let known = store.value::<u64>(&name_key)?;
             let found = match known {
                 Some(number) => self.writer.branch_by_number(*number.value)?,
@@ -174,15 +171,12 @@ impl BranchMove<'_> {
                 head,
             };
             let (number, expect, record, action) = if let Some(branch) = found {
-                // The branches of a deleted project stay where they are.
-                self.writer.require_project()?;
                 let Some(record) = steps.after(&branch, batch)? else {
                     return Ok((branch.number, false));
                 };
                 let expect = Expect::Version(branch.version);
                 (branch.number, expect, record, Action::Import)
             } else {
-                self.writer.hold(batch)?;
                 let number = store.next_number(key::BRANCH_COUNTER, batch)?;
                 let forgotten = key::forgotten_branch(self.writer.number(), self.name.as_str());
                 projects.make_anew(forgotten, batch)?;
