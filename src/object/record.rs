@@ -138,6 +138,11 @@ impl BranchRecord {
         }
     }
 
+    /// The name that the branch has in the older system, if it was brought from there; else that which it has here.
+    pub fn name_there(&self) -> &BranchName {
+        self.moved_from.as_ref().unwrap_or(&self.name)
+    }
+
     /// The number of the last snapshot that the older system had taken when the branch was last brought
     /// from it.
     pub fn last_there(&self) -> u64 {

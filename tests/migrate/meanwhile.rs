@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::model::{Model, Scene, place};
 
 /// So many lines of findings are more than a pipe holds.
@@ -46,6 +48,23 @@ fn beside_links(told: &str) -> Vec<&str> {
     let lines = told.lines();
     let beside = lines.filter(|line| !line.ends_with(": it is a symbolic link"));
     beside.collect()
+}
+
+fn listed(scene: &Scene, words: &[&str], field: &str) -> Vec<String> {
+    let all = scene.json(words);
+    let name = |one: &Value| one[field].as_str().unwrap().to_owned();
+    all.as_array().unwrap().iter().map(name).collect()
+}
+
+#[test]
+fn a_branch_that_is_renamed_meanwhile_gets_no_second_one_under_its_old_name() {
+    let (_, scene) = moved();
+    let (code, told) = moved_beside(&scene, || {
+        scene.rename_branch("acme/shop0.erp", "test", "stage");
+    });
+    assert_eq!((code, beside_links(&told)), (Some(1), Vec::new()));
+    let branches = listed(&scene, &["branch", "list", "acme/shop0.erp"], "name");
+    assert_eq!(branches, ["main", "stage"]);
 }
 
 #[test]

@@ -67,6 +67,15 @@ impl Old {
     }
 }
 
+/// Begins to move the branch `old` in as it stands now, with so many old snapshots in a commit.
+fn begin(scene: &Scene, per_commit: usize) -> BranchMove<'_> {
+    let (project, name) = (&scene.project, branch("old"));
+    let standing = project.standing(&name).unwrap();
+    project
+        .move_branch_by(&name, &standing, per_commit)
+        .unwrap()
+}
+
 /// The snapshots by their numbers, then the head under 0, each with its files.
 fn numbers(scene: &Scene) -> Vec<(u64, Vec<String>)> {
     let branch = scene.project.branch(&branch("old")).unwrap();
@@ -90,8 +99,7 @@ fn numbers_may_lack_where_a_commit_ends() {
     for lacking in [3, 4, 5] {
         let scene = Scene::on(MemoryStore::default());
         let there: Vec<_> = (1..=10).filter(|number| *number != lacking).collect();
-        let name = branch("old");
-        let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+        let mut moving = begin(&scene, 3);
         for number in &there {
             old.add(&mut moving, *number, *number);
         }
@@ -104,15 +112,14 @@ fn numbers_may_lack_where_a_commit_ends() {
 fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
     let old = Old(tempfile::tempdir().unwrap());
     let scene = Scene::on(MemoryStore::default());
-    let name = branch("old");
-    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    let mut moving = begin(&scene, 3);
     for number in [1, 2, 3, 5] {
         old.add(&mut moving, number, number);
     }
     // Killed: three are laid, and the state of the next is the head.
     drop(moving);
     assert_eq!(numbers(&scene), expected(&[1, 2, 3], 5));
-    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    let mut moving = begin(&scene, 3);
     for number in [5, 6] {
         old.add(&mut moving, number, number);
     }
@@ -120,7 +127,7 @@ fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
     assert_eq!(numbers(&scene), expected(&[1, 2, 3, 5, 6], 7));
     // What holds another state than that which came last does not follow, whatever its number.
     for number in [7, 8] {
-        let mut moving = scene.project.move_branch(&name).unwrap();
+        let mut moving = begin(&scene, 3);
         old.add(&mut moving, number, 9);
         let refused = old.finish(moving, 10).unwrap_err().to_string();
         let expected = format!(
@@ -131,31 +138,53 @@ fn a_move_that_ended_where_a_number_lacks_is_gone_on_with() {
     }
 }
 
+/// What is said of a branch that is not where it was when the move began.
+const MEANWHILE: &str =
+    "the branch was made, renamed or deleted here meanwhile: run the same again";
+
 #[test]
 fn a_branch_that_is_deleted_or_renamed_while_it_is_moved_in_is_not_made_anew() {
-    for renamed in [false, true] {
+    for (is_renamed, is_here) in [(false, false), (false, true), (true, false), (true, true)] {
         let old = Old(tempfile::tempdir().unwrap());
         let scene = Scene::on(MemoryStore::default());
         let name = branch("old");
-        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        if is_here {
+            old.finish(begin(&scene, 1), 1).unwrap();
+        }
+        let mut moving = begin(&scene, 1);
         old.add(&mut moving, 1, 1);
-        old.add(&mut moving, 2, 2);
-        assert_eq!(numbers(&scene), expected(&[1], 2));
-        if renamed {
+        if is_here {
+            // Nothing is laid yet of what is new.
+            assert_eq!(numbers(&scene), expected(&[], 1));
+        } else {
+            old.add(&mut moving, 2, 2);
+            assert_eq!(numbers(&scene), expected(&[1], 2));
+        }
+        if is_renamed {
             let (new, any) = (branch("new"), Condition::None);
             scene.project.rename_branch(&name, &new, &any).unwrap();
         } else {
-            scene
-                .project
-                .delete_branch(&name, &Condition::None)
-                .unwrap();
+            scene.delete_branch("old").unwrap();
         }
         let refused = old.finish(moving, 3).unwrap_err().to_string();
-        let told = "the branch was deleted or renamed here meanwhile: give it its name again, or run the same \
-                    again to bring it anew";
-        assert_eq!(refused, told, "renamed: {renamed}");
+        assert_eq!(refused, MEANWHILE, "renamed: {is_renamed}, here: {is_here}");
         assert!(scene.project.branch(&name).is_err());
     }
+}
+
+#[test]
+fn a_branch_that_comes_here_meanwhile_under_another_name_is_no_new_one() {
+    let old = Old(tempfile::tempdir().unwrap());
+    let scene = Scene::on(MemoryStore::default());
+    let name = branch("old");
+    let moving = begin(&scene, 3);
+    // Somebody else moves it in, and it gets another name: it is found by that which it has there.
+    old.finish(begin(&scene, 3), 1).unwrap();
+    let (new, any) = (branch("new"), Condition::None);
+    scene.project.rename_branch(&name, &new, &any).unwrap();
+    let refused = old.finish(moving, 1).unwrap_err().to_string();
+    assert_eq!(refused, MEANWHILE);
+    assert!(scene.project.branch(&name).is_err());
 }
 
 #[test]
@@ -166,10 +195,8 @@ fn nothing_is_laid_into_a_project_that_is_deleted_meanwhile() {
         store,
         meddler: meddler.clone(),
     });
-    let name = branch("old");
-    let moving = scene.project.move_branch(&name).unwrap();
-    old.finish(moving, 1).unwrap();
-    let mut moving = scene.project.move_branch(&name).unwrap();
+    old.finish(begin(&scene, 3), 1).unwrap();
+    let mut moving = begin(&scene, 3);
     old.add(&mut moving, 1, 1);
     let project = scene.project.clone();
     meddler.act_before_branch(move || project.delete_project().unwrap());
@@ -193,12 +220,11 @@ fn what_is_passed_over_is_kept_until_it_is_laid_or_the_move_is_refused() {
         let old = Old(tempfile::tempdir().unwrap());
         let store = Arc::new(MemoryStore::default());
         let scene = Scene::over(Arc::clone(&store) as Arc<dyn Store>);
-        let name = branch("old");
-        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        let mut moving = begin(&scene, 1);
         old.add(&mut moving, 1, 1);
         old.finish(moving, 2).unwrap();
-        let head = scene.project.branch(&name).unwrap().head();
-        let mut moving = scene.project.move_branch_by(&name, 1).unwrap();
+        let head = scene.project.branch(&branch("old")).unwrap().head();
+        let mut moving = begin(&scene, 1);
         old.add(&mut moving, 2, 2);
         old.add(&mut moving, 3, 3);
         // With what the head had when the move began: a snapshot by now.
@@ -227,8 +253,7 @@ fn what_is_passed_over_is_kept_until_it_is_laid_or_the_move_is_refused() {
 fn a_save_that_was_brought_is_counted_by_what_differs() {
     let old = tempfile::tempdir().unwrap();
     let scene = Scene::on(MemoryStore::default());
-    let name = branch("old");
-    let mut moving = scene.project.move_branch_by(&name, 3).unwrap();
+    let mut moving = begin(&scene, 3);
     let state = |moving: &mut BranchMove<'_>, text: &str| {
         let folder = old.path().join(text);
         fs::create_dir(&folder).unwrap();
@@ -259,7 +284,7 @@ fn a_save_that_was_brought_is_counted_by_what_differs() {
         .unwrap();
     let head = state(&mut moving, "2");
     moving.finish(&head, &author(2)).unwrap();
-    let branch = scene.project.branch(&name).unwrap();
+    let branch = scene.project.branch(&branch("old")).unwrap();
     let changes = branch.changes(None, None).unwrap();
     let counts = changes[0].counts().unwrap().unwrap();
     assert_eq!((counts.added, counts.modified, counts.deleted), (0, 2, 0));
@@ -272,10 +297,7 @@ fn of_what_came_and_is_forgotten_the_name_there_is_kept_until_it_is_made_anew() 
     let (projects, project) = (&scene.projects, &scene.project);
     let id = project.repo_id().clone();
     project.keep_identifier(&id).unwrap();
-    let move_in = || {
-        let moving = project.move_branch(&branch("old")).unwrap();
-        old.finish(moving, 1).unwrap();
-    };
+    let move_in = || old.finish(begin(&scene, 3), 1).unwrap();
     let forget = |name: &str| {
         project
             .delete_branch(&branch(name), &Condition::None)
@@ -309,11 +331,8 @@ fn moved_and_deleted(scene: &Scene) {
     let old = Old(tempfile::tempdir().unwrap());
     let project = &scene.project;
     project.keep_identifier(project.repo_id()).unwrap();
-    let moving = project.move_branch(&branch("old")).unwrap();
-    old.finish(moving, 1).unwrap();
-    project
-        .delete_branch(&branch("old"), &Condition::None)
-        .unwrap();
+    old.finish(begin(scene, 3), 1).unwrap();
+    scene.delete_branch("old").unwrap();
 }
 
 #[test]

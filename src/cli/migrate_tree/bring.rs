@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::Migration;
-use super::names::renamed_branches;
 use super::notes;
 use super::notes::{Fault, Notes};
 use super::report::{Done, Kind};
@@ -88,11 +87,8 @@ impl Migration<'_> {
         }
         if self.dry_run {
             self.planned.insert(id.clone(), Some(old.owner.clone()));
-            let names = renamed_branches(found.as_ref())?;
             for (name, branch) in &old.branches {
-                if let Some(here) = self.branch_here(&names, name, branch) {
-                    self.preview(old, name, &here, branch, found.as_ref())?;
-                }
+                self.preview(old, name, branch, found.as_ref())?;
             }
             return Ok(());
         }
@@ -105,17 +101,13 @@ impl Migration<'_> {
                 &self.opened.actor,
             )?,
         };
-        let names = renamed_branches(Some(&project))?;
         let is_known = project.moved_from().is_some();
         let writer = ProjectWriter::new(project, self.opened.actor.clone());
         if !is_known {
             writer.keep_identifier(id)?;
         }
         for (name, branch) in &old.branches {
-            let Some(here) = self.branch_here(&names, name, branch) else {
-                continue;
-            };
-            match self.branch(old, name, &here, branch, &writer, account.name()) {
+            match self.branch(old, name, branch, &writer, account.name()) {
                 Err(Error::Repo(repo::Error::Invalid { reason })) => {
                     self.report.leave_out(&branch.place, &reason);
                 }
@@ -146,14 +138,15 @@ impl Migration<'_> {
         &mut self,
         old: &OldProject,
         name: &BranchName,
-        here: &BranchName,
         branch: &OldBranch,
         writer: &ProjectWriter,
         account: &str,
     ) -> Result<()> {
         self.go_on()?;
-        let Some((known, head)) = self.begin_branch(old, name, branch, writer.standing(here)?)?
-        else {
+        let Some(standing) = self.branch_here(writer, name, branch)? else {
+            return Ok(());
+        };
+        let Some((known, head)) = self.begin_branch(old, name, branch, &standing)? else {
             return Ok(());
         };
         let Some(all_notes) = self.all_notes(branch, known, account) else {
@@ -164,7 +157,7 @@ impl Migration<'_> {
         } else {
             Done::Changed
         };
-        let mut moving = writer.move_branch(here)?;
+        let mut moving = writer.move_branch(name, &standing)?;
         let laid = self.lay(branch, all_notes, head.as_ref(), &mut moving, account);
         let snapshots = moving.laid();
         let done = match laid {
@@ -238,14 +231,14 @@ impl Migration<'_> {
         old: &OldProject,
         name: &BranchName,
         branch: &OldBranch,
-        standing: Standing,
+        standing: &Standing,
     ) -> Result<Option<(u64, Option<Revision>)>> {
         let found = match standing {
             Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(None),
             Standing::Absent => None,
             Standing::AsMoved(found) => Some(found),
             standing => {
-                self.leave(old, name, branch, &standing)?;
+                self.leave(old, name, branch, standing)?;
                 return Ok(None);
             }
         };
@@ -277,16 +270,18 @@ impl Migration<'_> {
         &mut self,
         old: &OldProject,
         name: &BranchName,
-        here: &BranchName,
         branch: &OldBranch,
         project: Option<&Project>,
     ) -> Result<()> {
         self.go_on()?;
         let standing = match project {
-            Some(project) => project.standing(here)?,
-            None => Standing::Absent,
+            Some(project) => self.branch_here(project, name, branch)?,
+            None => Some(Standing::Absent),
         };
-        let Some((known, head)) = self.begin_branch(old, name, branch, standing)? else {
+        let Some(standing) = standing else {
+            return Ok(());
+        };
+        let Some((known, head)) = self.begin_branch(old, name, branch, &standing)? else {
             return Ok(());
         };
         let Some(all_notes) = self.all_notes(branch, known, "") else {
@@ -320,7 +315,7 @@ impl Migration<'_> {
         let (known, state, reason) = match standing {
             Standing::Changed { branch, left } => (branch.last_there(), left.clone(), CHANGED_HERE),
             Standing::Own(branch) => (0, Some(branch.head()), MADE_HERE),
-            Standing::Absent | Standing::AsMoved(_) => return Ok(()),
+            Standing::Absent | Standing::Taken(_) | Standing::AsMoved(_) => return Ok(()),
         };
         let has_new = branch.snapshots.range(known + 1..).next().is_some();
         if let Some(state) = state

@@ -1,12 +1,10 @@
 //! Projects and branches of the tree, found under the names that they have here.
 
-use std::collections::HashMap;
-
 use super::Migration;
 use super::tree::{OldBranch, OldProject};
 use crate::base::branch_name::BranchName;
 use crate::cli::Result;
-use crate::repo::Project;
+use crate::repo::{Project, Standing};
 
 impl Migration<'_> {
     /// The project that one of the tree is here; told if it has another name.
@@ -21,34 +19,29 @@ impl Migration<'_> {
         Ok(found)
     }
 
-    /// The name that a branch of the tree has here. `None` if another branch of the tree has it.
+    /// How a branch of the tree stands here; told if it has another name here. `None` if another branch of the tree
+    /// has its name here.
     pub(super) fn branch_here(
         &mut self,
-        renamed: &HashMap<BranchName, BranchName>,
+        project: &Project,
         name: &BranchName,
         branch: &OldBranch,
-    ) -> Option<BranchName> {
-        if let Some(here) = renamed.get(name) {
-            self.report
-                .remark(&branch.place, &format!("it is branch {here} here"));
-            return Some(here.clone());
+    ) -> Result<Option<Standing>> {
+        let standing = project.standing(name)?;
+        if let Standing::Taken(other) = &standing {
+            let reason = format!(
+                "the branch of this name here is {} of the tree; it stays as it is",
+                other.name_there()
+            );
+            self.report.leave_out(&branch.place, &reason);
+            return Ok(None);
         }
-        let Some((there, _)) = renamed.iter().find(|(_, here)| *here == name) else {
-            return Some(name.clone());
-        };
-        let reason =
-            format!("the branch of this name here is {there} of the tree; it stays as it is");
-        self.report.leave_out(&branch.place, &reason);
-        None
+        if let Some(found) = standing.branch()
+            && found.name() != name
+        {
+            let remark = format!("it is branch {} here", found.name());
+            self.report.remark(&branch.place, &remark);
+        }
+        Ok(Some(standing))
     }
-}
-
-/// The branches of a project that have another name here, by their names in the tree.
-pub(super) fn renamed_branches(
-    project: Option<&Project>,
-) -> Result<HashMap<BranchName, BranchName>> {
-    Ok(match project {
-        Some(project) => project.renamed_branches()?,
-        None => HashMap::new(),
-    })
 }

@@ -17,8 +17,7 @@ use crate::base::id::Md5;
 use crate::base::repo_id::RepoId;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::Result;
-use crate::repo;
-use crate::repo::{Branch, DigestStep, EntryKind, Missing, Project, Revision, Snapshot};
+use crate::repo::{Branch, DigestStep, EntryKind, Project, Revision, Snapshot};
 
 /// Files that are named of a state that differs.
 const FILES_NAMED: usize = 20;
@@ -97,22 +96,18 @@ impl Migration<'_> {
             self.report
                 .leave_out(&old.place, "the project has another owner here");
         }
-        let renamed = project.renamed_branches()?;
         let mut met = HashSet::new();
         for (branch_name, branch) in &old.branches {
-            let Some(here) = self.branch_here(&renamed, branch_name, branch) else {
+            let Some(standing) = self.branch_here(project, branch_name, branch)? else {
                 continue;
             };
-            match project.branch(&here) {
-                Ok(found) => self.verify_branch(branch_name, branch, &found, author)?,
-                Err(repo::Error::NotFound {
-                    what: Missing::Branch,
-                }) => self
-                    .report
-                    .leave_out(&branch.place, "the branch is not here"),
-                Err(failed) => return Err(failed.into()),
+            if let Some(found) = standing.branch() {
+                self.verify_branch(branch_name, branch, found, author)?;
+                met.insert(found.name().clone());
+            } else {
+                self.report
+                    .leave_out(&branch.place, "the branch is not here");
             }
-            met.insert(here);
         }
         for branch in project.branches()? {
             if branch.is_moved() && !met.contains(branch.name()) {

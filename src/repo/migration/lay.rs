@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::{Author, OldSnapshot, OldState};
+use super::{Author, OldSnapshot, OldState, Standing};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ManifestId, ObjectId};
@@ -25,12 +25,13 @@ use crate::store::{Batch, Expect, Pin};
 #[derive(Debug)]
 pub struct BranchMove<'a> {
     writer: &'a ProjectWriter,
+    /// The name that it has here; that of one that is not here yet is the older system's.
     name: BranchName,
     per_commit: usize,
     /// Those that are not laid yet.
     waiting: Vec<OldSnapshot>,
     laid: u64,
-    /// The number of the branch that the first commit laid into.
+    /// The number of the branch, as soon as it is here.
     number: Option<u64>,
     /// Keeps what is read until it is laid.
     pin: Box<dyn Pin>,
@@ -46,20 +47,27 @@ pub struct Laid {
 }
 
 impl ProjectWriter {
-    /// Begins to move a branch in. Nothing is written to the branch before there is a state for it.
-    pub fn move_branch(&self, name: &BranchName) -> Result<BranchMove<'_>> {
-        self.move_branch_by(name, SNAPSHOTS_MOVED_PER_COMMIT)
+    /// Begins to move the branch in that has this name in the older system, and that stands here as
+    /// [`crate::repo::Project::standing`] said. Nothing is written to the branch before there is a state for it.
+    pub fn move_branch(&self, there: &BranchName, standing: &Standing) -> Result<BranchMove<'_>> {
+        self.move_branch_by(there, standing, SNAPSHOTS_MOVED_PER_COMMIT)
     }
 
     /// As [`ProjectWriter::move_branch`], with so many old snapshots in a commit.
-    pub fn move_branch_by(&self, name: &BranchName, per_commit: usize) -> Result<BranchMove<'_>> {
+    pub fn move_branch_by(
+        &self,
+        there: &BranchName,
+        standing: &Standing,
+        per_commit: usize,
+    ) -> Result<BranchMove<'_>> {
+        let found = standing.branch();
         Ok(BranchMove {
             writer: self,
-            name: name.clone(),
+            name: found.map_or(there, Branch::name).clone(),
             per_commit,
             waiting: Vec::new(),
             laid: 0,
-            number: None,
+            number: found.map(|found| found.number),
             pin: self.projects.store().pin()?,
         })
     }
@@ -127,9 +135,9 @@ impl BranchMove<'_> {
     /// that differs in modes alone is not new: its modes come with the next old snapshot.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the branch was changed here, or when the old snapshots do not follow on
-    /// those that it has; [`Missing::Project`](crate::repo::Missing::Project). What was laid by then stays, and can
-    /// be gone on from.
+    /// [`Error::Invalid`] when the branch was changed here, when it was made, renamed or deleted here since the move
+    /// began, or when the old snapshots do not follow on those that it has;
+    /// [`Missing::Project`](crate::repo::Missing::Project). What was laid by then stays, and can be gone on from.
     pub fn finish(&mut self, state: &OldState, head: &Author) -> Result<Laid> {
         let changed = self.lay(state, head)?;
         Ok(Laid {
@@ -157,12 +165,8 @@ impl BranchMove<'_> {
                 Some(number) => self.writer.branch_by_number(*number.value)?,
                 None => None,
             };
-            let is_another = |laid| found.as_ref().is_none_or(|found| found.number != laid);
-            if self.number.is_some_and(is_another) {
-                return Err(Error::invalid(
-                    "the branch was deleted or renamed here meanwhile: give it its name again, or run the same again \
-                     to bring it anew",
-                ));
+            if found.as_ref().map(|found| found.number) != self.number {
+                return Err(moved_meanwhile());
             }
             let steps = Steps {
                 name: &self.name,
@@ -177,7 +181,9 @@ impl BranchMove<'_> {
                 let expect = Expect::Version(branch.version);
                 (branch.number, expect, record, Action::Import)
             } else {
+                // First: whoever makes one after this takes the number as well, and then all is asked again.
                 let number = store.next_number(key::BRANCH_COUNTER, batch)?;
+                self.require_absent()?;
                 let forgotten = key::forgotten_branch(self.writer.number(), self.name.as_str());
                 projects.make_anew(forgotten, batch)?;
                 batch.write(name_key.clone(), Expect::Absent, &number);
@@ -207,6 +213,14 @@ impl BranchMove<'_> {
         self.laid += u64::try_from(snapshots.len()).unwrap_or(0);
         self.waiting.clear();
         Ok(changed)
+    }
+
+    /// Refuses a new branch where that of the older system is here by now, under whatever name.
+    fn require_absent(&self) -> Result<()> {
+        match self.writer.standing(&self.name)? {
+            Standing::Absent => Ok(()),
+            _ => Err(moved_meanwhile()),
+        }
     }
 
     /// Has a batch, which writes the branch, committed only while the states are kept that have parts in common with
@@ -283,6 +297,11 @@ impl BranchMove<'_> {
         };
         Ok((old.operation.unwrap_or(made), Some(change.path)))
     }
+}
+
+/// The refusal of a branch that is not where it was when the move began.
+fn moved_meanwhile() -> Error {
+    Error::invalid("the branch was made, renamed or deleted here meanwhile: run the same again")
 }
 
 /// True if a state has the same files as the branch's head; their modes may differ.

@@ -1,14 +1,12 @@
 //! What an older system's projects and branches are called here.
 
-use std::collections::HashMap;
-
 use crate::base::actor::Actor;
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
 use crate::object::record::ProjectRecord;
-use crate::repo::{Error, Project, ProjectWriter, Projects, Result, optional};
+use crate::repo::{Branch, Error, Project, ProjectWriter, Projects, Result, optional};
 
 impl Projects {
     /// The project that has this identifier in an older system: one that was brought from there, whatever
@@ -48,14 +46,16 @@ impl Projects {
 }
 
 impl Project {
-    /// The branches that were brought from an older system and have another name there, by that name.
-    pub fn renamed_branches(&self) -> Result<HashMap<BranchName, BranchName>> {
-        let branches = self.branches()?.into_iter();
-        let renamed = branches.filter_map(|branch| {
-            let there = branch.record.moved_from.clone()?;
-            Some((there, branch.record.name.clone()))
-        });
-        Ok(renamed.collect())
+    /// The branch that has this name in an older system: one that was brought from there, whatever it is called
+    /// here, else that which has the name here.
+    pub(super) fn branch_from(&self, there: &BranchName) -> Result<Option<Branch>> {
+        let named = optional(self.branch(there))?;
+        let is_it = |branch: &Branch| branch.is_moved() && branch.name_there() == there;
+        if named.as_ref().is_some_and(is_it) {
+            return Ok(named);
+        }
+        let mut others = self.branches()?.into_iter();
+        Ok(others.find(is_it).or(named))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::base::branch_name::BranchName;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::repo::{Branch, Error, Missing, Project, Result, Revision, optional};
+use crate::repo::{Branch, Project, Result, Revision, optional};
 
 impl Branch {
     /// True if it was brought from an older system.
@@ -15,13 +15,20 @@ impl Branch {
     pub fn last_there(&self) -> u64 {
         self.record.last_there()
     }
+
+    /// The name that it has in the older system, if it was brought from there; else that which it has here.
+    pub fn name_there(&self) -> &BranchName {
+        self.record.name_there()
+    }
 }
 
-/// Whether a branch is as moving in left it.
+/// What has become here of a branch of the older system: whether it is as moving in left it.
 #[derive(Clone, Debug)]
 pub enum Standing {
-    /// There is no such branch.
+    /// It is not here.
     Absent,
+    /// It is not here, and its name is that of another one that was brought from there.
+    Taken(Branch),
     /// Nobody has changed it since.
     AsMoved(Branch),
     /// It was changed here since.
@@ -31,19 +38,31 @@ pub enum Standing {
         /// The state that it had then; `None` when that was pruned.
         left: Option<Revision>,
     },
-    /// It was made here.
+    /// One of its name was made here.
     Own(Branch),
 }
 
+impl Standing {
+    /// The branch, if it is here.
+    pub fn branch(&self) -> Option<&Branch> {
+        match self {
+            Self::AsMoved(branch) | Self::Changed { branch, .. } | Self::Own(branch) => {
+                Some(branch)
+            }
+            Self::Absent | Self::Taken(_) => None,
+        }
+    }
+}
+
 impl Project {
-    /// How the branch of this name stands to the older system.
-    pub fn standing(&self, name: &BranchName) -> Result<Standing> {
-        let branch = match self.branch(name) {
-            Err(Error::NotFound {
-                what: Missing::Branch,
-            }) => return Ok(Standing::Absent),
-            found => found?,
+    /// How the branch that has this name in the older system stands here, whatever it is called here.
+    pub fn standing(&self, there: &BranchName) -> Result<Standing> {
+        let Some(branch) = self.branch_from(there)? else {
+            return Ok(Standing::Absent);
         };
+        if branch.name_there() != there {
+            return Ok(Standing::Taken(branch));
+        }
         let Some(snapshots) = branch.record.moved else {
             return Ok(Standing::Own(branch));
         };
