@@ -57,6 +57,30 @@ fn listed(scene: &Scene, words: &[&str], field: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_is_deleted_meanwhile_comes_with_renew_alone() {
+    let (_, scene) = moved();
+    let (code, told) = moved_beside(&scene, || {
+        scene.done(&["branch", "delete", "acme/shop1.erp", "test"]);
+        scene.done(&["project", "delete", "acme/shop2.erp"]);
+    });
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        beside_links(&told),
+        [
+            "siteconf: user/ann/acme/shop1.erp/test: it was deleted here; --renew makes it anew",
+            "siteconf: user/ann/acme/shop2.erp: it was deleted here; --renew makes it anew",
+        ]
+    );
+    let projects = || listed(&scene, &["project", "list"], "repo_id");
+    let branches = || listed(&scene, &["branch", "list", "acme/shop1.erp"], "name");
+    assert_eq!(projects(), ["acme/shop0.erp", "acme/shop1.erp"]);
+    assert_eq!(branches(), ["main"]);
+    scene.run(&["--renew"]);
+    assert_eq!(projects().len(), 3);
+    assert_eq!(branches(), ["main", "test"]);
+}
+
+#[test]
 fn a_branch_that_is_renamed_meanwhile_gets_no_second_one_under_its_old_name() {
     let (_, scene) = moved();
     let (code, told) = moved_beside(&scene, || {

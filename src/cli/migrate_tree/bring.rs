@@ -27,6 +27,8 @@ const PARTLY: &str = "some of its old snapshots came, and until the rest does it
 /// What has old snapshots that cannot be taken.
 const UNLISTED: &str =
     "its old snapshots cannot be listed; nothing of the branch is brought before they can";
+/// What was deleted here.
+const DELETED: &str = "it was deleted here; --renew makes it anew";
 /// A project that went while it was brought.
 const DELETED_MEANWHILE: &str = "the project was deleted here meanwhile";
 /// What was made here.
@@ -82,7 +84,7 @@ impl Migration<'_> {
                 return Ok(());
             }
             Some(_) => self.step(Done::Unchanged, Kind::Project, id.as_str()),
-            None if self.was_deleted(old, None) || self.is_taken(old)? => return Ok(()),
+            None if self.was_deleted(old)? || self.is_taken(old)? => return Ok(()),
             None => self.step(Done::Made, Kind::Project, id.as_str()),
         }
         if self.dry_run {
@@ -234,8 +236,11 @@ impl Migration<'_> {
         standing: &Standing,
     ) -> Result<Option<(u64, Option<Revision>)>> {
         let found = match standing {
-            Standing::Absent if self.was_deleted(old, Some(name)) => return Ok(None),
-            Standing::Absent => None,
+            Standing::Deleted if !self.renew => {
+                self.report.leave_out(&branch.place, DELETED);
+                return Ok(None);
+            }
+            Standing::Absent | Standing::Deleted => None,
             Standing::AsMoved(found) => Some(found),
             standing => {
                 self.leave(old, name, branch, standing)?;
@@ -315,7 +320,9 @@ impl Migration<'_> {
         let (known, state, reason) = match standing {
             Standing::Changed { branch, left } => (branch.last_there(), left.clone(), CHANGED_HERE),
             Standing::Own(branch) => (0, Some(branch.head()), MADE_HERE),
-            Standing::Absent | Standing::Taken(_) | Standing::AsMoved(_) => return Ok(()),
+            Standing::Absent | Standing::Deleted | Standing::Taken(_) | Standing::AsMoved(_) => {
+                return Ok(());
+            }
         };
         let has_new = branch.snapshots.range(known + 1..).next().is_some();
         if let Some(state) = state
@@ -330,16 +337,14 @@ impl Migration<'_> {
         Ok(())
     }
 
-    /// True if a project, or a branch of it, was deleted here, and is not wanted anew.
-    fn was_deleted(&mut self, old: &OldProject, branch: Option<&BranchName>) -> bool {
-        let what = (old.repo_id.clone(), branch.cloned());
-        if self.renew || !self.deleted.contains(&what) {
-            return false;
+    /// True if a project was deleted here, and is not wanted anew. Asked when it is absent: it may have been there when
+    /// this began.
+    fn was_deleted(&mut self, old: &OldProject) -> Result<bool> {
+        if self.renew || !self.opened.projects.was_deleted(&old.repo_id)? {
+            return Ok(false);
         }
-        let place = branch.map_or(&old.place, |name| &old.branches[name].place);
-        self.report
-            .leave_out(place, "it was deleted here; --renew makes it anew");
-        true
+        self.report.leave_out(&old.place, DELETED);
+        Ok(true)
     }
 
     /// True if another project of the older system has this identifier here.

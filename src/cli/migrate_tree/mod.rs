@@ -27,7 +27,6 @@ use super::running::stop::Stop;
 use super::settings::Settings;
 use super::{Error, Outcome, Result, Streams};
 use crate::access::{Account, OldToken};
-use crate::base::branch_name::BranchName;
 use crate::base::id::Sha256;
 use crate::base::repo_id::RepoId;
 use crate::base::secret::ServerKey;
@@ -52,9 +51,6 @@ struct Migration<'a> {
     /// The numbers of the accounts that owners have become in earlier runs and by now: also of accounts that are
     /// gone.
     moved: BTreeMap<String, u64>,
-    /// What was deleted here, by its names in the tree; without a branch, a project. Of what cannot be restored
-    /// any more that which came from there.
-    deleted: HashSet<(RepoId, Option<BranchName>)>,
     /// The projects of the tree; in a dry run with the owners of those that would be here by now.
     planned: HashMap<RepoId, Option<String>>,
     /// In a dry run, how many tokens accounts would have by now, by their numbers.
@@ -100,16 +96,8 @@ pub(super) fn run(
     report.tell();
     let planned = tree.projects.iter().map(|old| (old.repo_id.clone(), None));
     let planned: HashMap<_, _> = planned.collect();
-    let deleted = opened
-        .projects
-        .deleted(|what| planned.contains_key(what.id_there()))?;
-    let deleted = deleted
-        .iter()
-        .map(|what| (what.id_there().clone(), what.branch_name_there().cloned()));
-    let forgotten = opened.projects.forgotten()?;
     let mut migration = Migration {
         opened: &opened,
-        deleted: deleted.chain(forgotten).collect(),
         planned,
         token_counts: HashMap::new(),
         tree,

@@ -40,11 +40,8 @@ pub enum DeletedId {
 pub struct Deleted {
     id: DeletedId,
     repo_id: RepoId,
-    /// See [`Deleted::id_there`].
-    id_there: RepoId,
     owner: u64,
     branch: Option<BranchName>,
-    branch_there: Option<BranchName>,
     at: Timestamp,
     by: String,
 }
@@ -220,20 +217,13 @@ fn numbers_in(record: &Record) -> (u64, u64) {
     (project, record.number())
 }
 
-/// A name there, where it is known to be another than here.
-fn there<T: Clone>(there: Option<&T>, here: &T) -> T {
-    there.unwrap_or(here).clone()
-}
-
 impl Deleted {
     fn project(number: u64, kept: &DeletedRecord<ProjectRecord>) -> Self {
         Self {
             id: DeletedId::Project(number),
             repo_id: kept.record.repo_id.clone(),
-            id_there: there(kept.record.moved_from.as_ref(), &kept.record.repo_id),
             owner: kept.record.owner,
             branch: None,
-            branch_there: None,
             at: kept.deleted_at,
             by: kept.deleted_by.clone(),
         }
@@ -243,10 +233,8 @@ impl Deleted {
         Self {
             id: DeletedId::Branch(project.number(), number),
             repo_id: project.repo_id().clone(),
-            id_there: there(project.moved_from(), project.repo_id()),
             owner: project.owner(),
             branch: Some(kept.record.name.clone()),
-            branch_there: Some(there(kept.record.moved_from.as_ref(), &kept.record.name)),
             at: kept.deleted_at,
             by: kept.deleted_by.clone(),
         }
@@ -278,17 +266,6 @@ impl Deleted {
     /// The number of the account that owns the project.
     pub fn owner(&self) -> u64 {
         self.owner
-    }
-
-    /// The identifier that the project has in the older system which it was brought from; else that which it
-    /// has here.
-    pub fn id_there(&self) -> &RepoId {
-        &self.id_there
-    }
-
-    /// The branch's name in the same way, `None` for a project.
-    pub fn branch_name_there(&self) -> Option<&BranchName> {
-        self.branch_there.as_ref()
     }
 
     /// The branch's name, `None` for a project.

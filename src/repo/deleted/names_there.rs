@@ -4,55 +4,57 @@
 use crate::base::branch_name::BranchName;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
-use crate::object::record::{BranchRecord, ProjectRecord};
-use crate::repo::{Projects, Result};
-use crate::store::{Batch, Expect, Scan, Values};
+use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
+use crate::repo::{Error, Project, Projects, Result};
+use crate::store::{Batch, Expect};
 
 impl Projects {
-    /// What came from an older system and is forgotten here, by its names there; without a branch, a
-    /// project.
+    /// True if a project that has this identifier in an older system was deleted here: one that can be restored, or
+    /// one that came from there and is forgotten.
     ///
     /// # Limits
-    /// Memory of some 100 bytes for each.
-    pub fn forgotten(&self) -> Result<Vec<(RepoId, Option<BranchName>)>> {
-        let mut names = Vec::new();
-        for key in self.keys_under(key::FORGOTTEN_PROJECTS)? {
-            let id = RepoId::parse(&key).ok();
-            names.extend(id.map(|id| (id, None)));
-        }
-        for key in self.keys_under(key::FORGOTTEN_BRANCHES)? {
-            let named = key.split_once('/').and_then(|(number, name)| {
-                let number = u64::from_str_radix(number, 16).ok()?;
-                Some((number, BranchName::parse(name).ok()?))
-            });
-            let Some((number, name)) = named else {
-                continue;
-            };
-            // That of a deleted project counts again when the project is restored.
-            if let Some(project) = self.sound_living(number)? {
-                let id = project.moved_from().unwrap_or(project.repo_id());
-                names.push((id.clone(), Some(name)));
-            }
-        }
-        Ok(names)
+    /// Time grows with the deleted projects that can be restored.
+    pub fn was_deleted(&self, there: &RepoId) -> Result<bool> {
+        let mut is_kept = false;
+        self.each_deleted(
+            key::DELETED_PROJECTS,
+            |_, kept: &DeletedRecord<ProjectRecord>| {
+                let project = &kept.record;
+                is_kept |= project.moved_from.as_ref().unwrap_or(&project.repo_id) == there;
+                Ok::<_, Error>(())
+            },
+        )?;
+        // After it: what begins to be forgotten gets this record with its mark.
+        Ok(is_kept || self.is_forgotten(&key::forgotten_project(there.as_str()))?)
     }
 
-    /// What follows a prefix in the keys that begin so.
-    fn keys_under(&self, prefix: &str) -> Result<Vec<String>> {
-        let records = self.store().scan(Scan {
-            values: Values::Unread,
-            ..Scan::prefix(prefix)
-        })?;
-        let rest = records.iter().filter_map(|r| r.key.strip_prefix(prefix));
-        Ok(rest.map(str::to_owned).collect())
+    /// True if there is the record under this key of what is forgotten.
+    fn is_forgotten(&self, key: &str) -> Result<bool> {
+        Ok(self.store().record(key)?.is_some())
     }
 
     /// Has a batch remove the record under this key of what is made anew.
     pub(in crate::repo) fn make_anew(&self, key: String, batch: &mut Batch) -> Result<()> {
-        if self.store().record(&key)?.is_some() {
+        if self.is_forgotten(&key)? {
             batch.delete(key, Expect::Anything);
         }
         Ok(())
+    }
+}
+
+impl Project {
+    /// As [`Projects::was_deleted`], of a branch that has this name there.
+    pub fn was_deleted(&self, there: &BranchName) -> Result<bool> {
+        let mut is_kept = false;
+        self.projects.each_deleted(
+            &key::deleted_branches(self.number()),
+            |_, kept: &DeletedRecord<BranchRecord>| {
+                is_kept |= kept.record.name_there() == there;
+                Ok::<_, Error>(())
+            },
+        )?;
+        let forgotten = key::forgotten_branch(self.number(), there.as_str());
+        Ok(is_kept || self.projects.is_forgotten(&forgotten)?)
     }
 }
 
@@ -66,12 +68,8 @@ pub(super) fn keep_project(batch: &mut Batch, number: u64, project: &ProjectReco
 /// The same for a branch and its name.
 pub(super) fn keep_branch(batch: &mut Batch, project: u64, number: u64, branch: &BranchRecord) {
     if branch.moved.is_some() {
-        let there = branch.moved_from.as_ref().unwrap_or(&branch.name);
-        keep(
-            batch,
-            key::forgotten_branch(project, there.as_str()),
-            number,
-        );
+        let there = branch.name_there().as_str();
+        keep(batch, key::forgotten_branch(project, there), number);
     }
 }
 

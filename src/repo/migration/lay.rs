@@ -33,6 +33,8 @@ pub struct BranchMove<'a> {
     laid: u64,
     /// The number of the branch, as soon as it is here.
     number: Option<u64>,
+    /// True if it may be made although it was deleted here.
+    renews: bool,
     /// Keeps what is read until it is laid.
     pin: Box<dyn Pin>,
 }
@@ -48,7 +50,8 @@ pub struct Laid {
 
 impl ProjectWriter {
     /// Begins to move the branch in that has this name in the older system, and that stands here as
-    /// [`crate::repo::Project::standing`] said. Nothing is written to the branch before there is a state for it.
+    /// [`crate::repo::Project::standing`] said. Nothing is written to the branch before there is a state for it. With
+    /// [`Standing::Deleted`] it is made anew.
     pub fn move_branch(&self, there: &BranchName, standing: &Standing) -> Result<BranchMove<'_>> {
         self.move_branch_by(there, standing, SNAPSHOTS_MOVED_PER_COMMIT)
     }
@@ -68,6 +71,7 @@ impl ProjectWriter {
             waiting: Vec::new(),
             laid: 0,
             number: found.map(|found| found.number),
+            renews: matches!(standing, Standing::Deleted),
             pin: self.projects.store().pin()?,
         })
     }
@@ -215,10 +219,12 @@ impl BranchMove<'_> {
         Ok(changed)
     }
 
-    /// Refuses a new branch where that of the older system is here by now, under whatever name.
+    /// Refuses a new branch where that of the older system is here by now, under whatever name, or was deleted here
+    /// since the move began.
     fn require_absent(&self) -> Result<()> {
         match self.writer.standing(&self.name)? {
             Standing::Absent => Ok(()),
+            Standing::Deleted if self.renews => Ok(()),
             _ => Err(moved_meanwhile()),
         }
     }

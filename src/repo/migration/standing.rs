@@ -27,6 +27,8 @@ impl Branch {
 pub enum Standing {
     /// It is not here.
     Absent,
+    /// It is not here, and was deleted here.
+    Deleted,
     /// It is not here, and its name is that of another one that was brought from there.
     Taken(Branch),
     /// Nobody has changed it since.
@@ -49,7 +51,7 @@ impl Standing {
             Self::AsMoved(branch) | Self::Changed { branch, .. } | Self::Own(branch) => {
                 Some(branch)
             }
-            Self::Absent | Self::Taken(_) => None,
+            Self::Absent | Self::Deleted | Self::Taken(_) => None,
         }
     }
 }
@@ -58,7 +60,12 @@ impl Project {
     /// How the branch that has this name in the older system stands here, whatever it is called here.
     pub fn standing(&self, there: &BranchName) -> Result<Standing> {
         let Some(branch) = self.branch_from(there)? else {
-            return Ok(Standing::Absent);
+            // Asked last: one that is deleted between the two is found.
+            return Ok(if self.was_deleted(there)? {
+                Standing::Deleted
+            } else {
+                Standing::Absent
+            });
         };
         if branch.name_there() != there {
             return Ok(Standing::Taken(branch));
