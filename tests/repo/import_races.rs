@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use siteconf::base::limits::REBASED_FILES_MAX;
+use siteconf::base::repo_id::RepoId;
 use siteconf::repo::{BatchAction, Condition, Error, ProjectWriter, Projects};
 use siteconf::store::Store;
 use siteconf::store::memory::MemoryStore;
@@ -10,7 +11,7 @@ use siteconf::store::record_cache::RecordCache;
 use siteconf::store::sqlite::SqliteStore;
 
 use crate::fixture::{Scene, branch, path, version};
-use crate::imports::{folder, snapshots, try_import};
+use crate::imports::{folder, laid, opened, snapshots, try_import};
 use crate::meddling::{Meddled, Meddler};
 
 /// What somebody else does to `main`.
@@ -182,6 +183,32 @@ fn a_file_saved_meanwhile_in_a_folders_place_refuses_the_import() {
             );
             assert_eq!(scene.files(), [&format!("{theirs}=theirs"), "z=x"]);
             assert_eq!(snapshots(scene), 2);
+        });
+    }
+}
+
+#[test]
+fn a_project_that_is_renamed_meanwhile_is_not_imported_into_where_its_name_is_meant() {
+    for is_meant in [false, true] {
+        on_every_engine(|scene, meddler, other| {
+            let renaming = other.project.clone();
+            let new_id = RepoId::parse("acme/old.erp").unwrap();
+            meddler.act(move || drop(renaming.rename_project(&new_id).unwrap()));
+            let mut writer = scene.project.clone();
+            if is_meant {
+                writer = writer.while_as_opened();
+            }
+            let folder = folder(&[("a", "ours")]);
+            let done = writer.import(&branch("main"), &opened(&folder), &laid(false), |_| {});
+            if is_meant {
+                assert_eq!(
+                    done.unwrap_err().to_string(),
+                    "project acme/shop.erp was renamed or given to another owner meanwhile"
+                );
+            } else {
+                done.unwrap();
+            }
+            assert_eq!(snapshots(scene), u64::from(!is_meant));
         });
     }
 }

@@ -69,6 +69,7 @@ pub(in crate::cli) fn save(
     // By now the name that was asked for may be another project's, or nobody's.
     let project = opened.project_anew(&writer)?;
     let writer = ProjectWriter::new(project, opened.actor.clone())
+        .while_as_opened()
         .saying(message)
         .passing_over_rules(wish.no_validate);
     let saved = writer.save(&branch, &path, file, condition);

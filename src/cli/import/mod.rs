@@ -202,7 +202,10 @@ impl Importing<'_> {
         let date = date.unwrap_or_else(|| opened.projects.clock().now());
         let (project, is_made) = target.project(repo_id, date, &actor, opened)?;
         report.project_made = is_made;
-        let writer = ProjectWriter::new(project, actor).passing_over_rules(self.wish.no_validate);
+        // To prove the rules may take long, too.
+        let writer = ProjectWriter::new(project, actor)
+            .while_as_opened()
+            .passing_over_rules(self.wish.no_validate);
         if report.branch_made {
             // A project that was made just now has no rules.
             if !is_made && !self.wish.no_validate {
@@ -316,11 +319,10 @@ fn author(wish: &Import, opened: &OpenStore) -> Result<Actor> {
 
 /// Where an import goes.
 enum Target {
-    Project(Project),
+    /// With the account that must own it, if one must.
+    Project(Project, Option<Arc<Account>>),
     /// There is none; it is to be made for this account.
-    Absent {
-        owner: Arc<Account>,
-    },
+    Absent { owner: Arc<Account> },
 }
 
 impl Target {
@@ -330,8 +332,8 @@ impl Target {
             .transpose()?;
         let project = repo::optional(opened.projects.project(repo_id))?;
         match (project, owner) {
-            (Some(project), Some(owner)) => Ok(Self::Project(owned(project, &owner)?)),
-            (Some(project), None) => Ok(Self::Project(project)),
+            (Some(project), Some(owner)) => Ok(Self::Project(owned(project, &owner)?, Some(owner))),
+            (Some(project), None) => Ok(Self::Project(project, None)),
             (None, Some(owner)) => {
                 require_enabled(&owner)?;
                 Ok(Self::Absent { owner })
@@ -344,7 +346,7 @@ impl Target {
 
     /// The branch, if it is there.
     fn branch(&self, name: &BranchName) -> Result<Option<Branch>> {
-        let Self::Project(project) = self else {
+        let Self::Project(project, _) = self else {
             return Ok(None);
         };
         Ok(repo::optional(project.branch(name))?)
@@ -362,7 +364,14 @@ impl Target {
         opened: &OpenStore,
     ) -> Result<(Project, bool)> {
         let owner = match self {
-            Self::Project(project) => return Ok((opened.project_anew(&project)?, false)),
+            Self::Project(project, owner) => {
+                let project = opened.project_anew(&project)?;
+                let project = match owner {
+                    Some(owner) => owned(project, &owner)?,
+                    None => project,
+                };
+                return Ok((project, false));
+            }
             Self::Absent { owner } => owner,
         };
         let projects = &opened.projects;

@@ -104,6 +104,17 @@ impl ProjectWriter {
         Self { permit, ..self }
     }
 
+    /// Makes changes only while the project has the identifier and the owner with which it was opened: by these it was
+    /// meant.
+    ///
+    /// # Errors
+    /// Those changes then also end in [`Error::Invalid`].
+    #[must_use]
+    pub fn while_as_opened(self) -> Self {
+        let permit = Permit::as_opened(self.owner(), self.repo_id().clone());
+        self.permitted_by(permit)
+    }
+
     /// With `true` changes pass over the rules that the project has for its contents, which the audit log
     /// then says. Who may do so the caller checks.
     #[must_use]

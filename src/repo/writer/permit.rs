@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::base::repo_id::RepoId;
-#[cfg(doc)]
-use crate::repo::Error;
-use crate::repo::Result;
+use crate::repo::{Error, Result};
 use crate::store::{Batch, Expect};
 
-/// Gives what a commit expects, so that the permission still holds with it.
-type Ask = dyn Fn(u64, &RepoId) -> Result<(String, Expect)> + Send + Sync;
+/// Gives what a commit expects, so that the permission still holds with it; `None` where it goes by the record of the
+/// project alone.
+type Ask = dyn Fn(u64, &RepoId) -> Result<Option<(String, Expect)>> + Send + Sync;
 
 /// Says whether who changes a project still may. A change may take minutes from its beginning to its commit: what comes is
 /// awaited, checked and put in order. Who loses the right meanwhile changes nothing any more.
@@ -23,26 +22,45 @@ impl Permit {
     pub fn asking(
         ask: impl Fn(u64, &RepoId) -> Result<(String, Expect)> + Send + Sync + 'static,
     ) -> Self {
+        Self::of(move |owner, repo_id| ask(owner, repo_id).map(Some))
+    }
+
+    /// Permits changes of a project that is there while it has this owner and this identifier. Every change of one
+    /// expects its record.
+    pub(super) fn as_opened(owner: u64, repo_id: RepoId) -> Self {
+        Self::of(move |owner_now, id_now| {
+            if owner_now == owner && *id_now == repo_id {
+                return Ok(None);
+            }
+            Err(Error::invalid(format!(
+                "project {repo_id} was renamed or given to another owner meanwhile"
+            )))
+        })
+    }
+
+    fn of(
+        ask: impl Fn(u64, &RepoId) -> Result<Option<(String, Expect)>> + Send + Sync + 'static,
+    ) -> Self {
         Self(Some(Arc::new(ask)))
     }
 
     /// Gives what the commit of the change expects for it.
     ///
     /// # Errors
-    /// [`Error::Forbidden`].
+    /// [`Error::Forbidden`]; [`Error::Invalid`] as of [`Permit::as_opened`].
     pub(in crate::repo) fn require(
         &self,
         owner: u64,
         repo_id: &RepoId,
     ) -> Result<Option<(String, Expect)>> {
         let asked = self.0.as_ref().map(|ask| ask(owner, repo_id));
-        asked.transpose()
+        Ok(asked.transpose()?.flatten())
     }
 
     /// Has a batch committed only while the permission holds.
     ///
     /// # Errors
-    /// [`Error::Forbidden`].
+    /// Those of [`Permit::require`].
     pub(in crate::repo) fn hold(
         &self,
         owner: u64,

@@ -88,3 +88,25 @@ fn a_project_that_loses_its_name_meanwhile_is_not_imported_into() {
         }
     }
 }
+
+#[test]
+fn a_project_that_is_given_away_meanwhile_is_not_imported_into_for_its_owner() {
+    for owner in [None, Some("ann")] {
+        let desk = Desk::with_project();
+        desk.account("bob", &[]);
+        let opened = opened(&desk);
+        let target = Target::find(&id(SHOP), owner, &opened).unwrap();
+        let bob = opened.accounts.by_name("bob").unwrap().number();
+        shop(&opened).transfer_project(bob, "bob").unwrap();
+        let now = opened.projects.clock().now();
+        let taken = target.project(&id(SHOP), now, &opened.actor, &opened);
+        if owner.is_some() {
+            assert_eq!(
+                taken.unwrap_err().to_string(),
+                "project acme/shop.erp is there already and is not owned by ann"
+            );
+        } else {
+            assert_eq!(taken.unwrap().0.owner(), bob);
+        }
+    }
+}
