@@ -53,10 +53,10 @@ impl Accounts {
         Self { actor, ..self }
     }
 
-    /// The same, with changes that this account makes, and only while it still `may`.
+    /// The same, with changes that this session makes, and only while it has not ended and its account still `may`.
     ///
     /// # Errors
-    /// Those changes then also end in [`Error::Forbidden`].
+    /// Those changes then also end in [`Error::Unauthenticated`] and [`Error::Forbidden`].
     #[must_use]
     pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
         Self {

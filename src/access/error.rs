@@ -142,6 +142,11 @@ impl Error {
         Self::Forbidden(Refusal::of(account, "no role allows it"))
     }
 
+    /// The session of the account of this name has ended.
+    pub(super) fn ended_session(account: &str) -> Self {
+        Self::Unauthenticated(Refusal::of(account, "ended session"))
+    }
+
     /// A value that breaks its rule.
     pub(super) fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid {
@@ -160,6 +165,7 @@ impl From<repo::Error> for Error {
     fn from(error: repo::Error) -> Self {
         match error {
             repo::Error::Forbidden { actor } => Self::no_role(&actor),
+            repo::Error::LoggedOut { actor } => Self::ended_session(&actor),
             other => Self::Repo(other),
         }
     }

@@ -4,35 +4,67 @@ use std::sync::Arc;
 
 use super::account::Account;
 use super::keys;
+use crate::base::id::Sha256;
 use crate::store::{Expect, Store, StoreError};
 
 /// True of an account that may make a change.
 pub(super) type May = fn(&Account) -> bool;
 
-/// The account that makes a change, as it was judged when the change began. Until the commit it may take long: a body
-/// comes, a password is hashed, much is read. Who loses the right meanwhile changes nothing any more.
+/// The session that makes a change, and its account, as they were judged when the change began. Until the commit it may
+/// take long: a body comes, a password is hashed, much is read. Whose session ends meanwhile, and who loses the right,
+/// changes nothing any more.
 #[derive(Clone, Debug)]
-pub(super) struct Maker(Arc<Account>);
+pub(super) struct Maker {
+    account: Arc<Account>,
+    /// The digest of the session's secret.
+    session: Sha256,
+}
+
+/// Whether a change may be made now.
+#[derive(Debug)]
+pub(super) enum Judged {
+    /// It may, as long as these records are as they are now: its commit expects them.
+    May([(String, Expect); 2]),
+    /// The session has ended.
+    SessionEnded,
+    /// The account has not the right any more.
+    MayNot,
+}
 
 impl Maker {
-    pub(super) fn new(account: &Arc<Account>) -> Self {
-        Self(Arc::clone(account))
+    pub(super) fn new(account: &Arc<Account>, session: Sha256) -> Self {
+        Self {
+            account: Arc::clone(account),
+            session,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
-        &self.0.name
+        &self.account.name
     }
 
-    /// Judges the account as it is now: gives its record, which the commit of the change expects; `None` where it may
-    /// not make the change any more, or is disabled or removed.
+    /// Judges the session and the account as they are now. A session ends with the generation of its account in which
+    /// it was opened, and with its own record.
     pub(super) fn judged(
         &self,
         store: &dyn Store,
         may: impl Fn(&Account) -> bool,
-    ) -> Result<Option<(String, Expect)>, StoreError> {
-        let key = keys::account(self.0.number);
-        let kept = store.value::<Account>(&key)?;
-        let kept = kept.filter(|kept| kept.value.enabled && may(&kept.value));
-        Ok(kept.map(|kept| (key, kept.expect())))
+    ) -> Result<Judged, StoreError> {
+        let account_key = keys::account(self.account.number);
+        let session_key = keys::session(self.session);
+        let account = store
+            .value::<Account>(&account_key)?
+            .filter(|kept| kept.value.enabled && kept.value.generation == self.account.generation);
+        let session = store.record(&session_key)?;
+        let (Some(account), Some(session)) = (account, session) else {
+            return Ok(Judged::SessionEnded);
+        };
+        if !may(&account.value) {
+            return Ok(Judged::MayNot);
+        }
+        Ok(Judged::May([
+            (account_key, account.expect()),
+            (session_key, Expect::Version(session.version)),
+        ]))
     }
 }

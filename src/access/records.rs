@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, Result};
-use super::maker::{Maker, May};
+use super::maker::{Judged, Maker, May};
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::repo::Projects;
@@ -34,10 +34,10 @@ impl Records {
         }
     }
 
-    /// The same, with changes that this account makes, and only while it still `may`.
+    /// The same, with changes that this session makes, and only while it has not ended and its account still `may`.
     ///
     /// # Errors
-    /// A commit then also ends in [`Error::Forbidden`].
+    /// A commit then also ends in [`Error::Unauthenticated`] and [`Error::Forbidden`].
     pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
         Self {
             maker: Some((maker, may)),
@@ -175,11 +175,16 @@ impl Records {
     }
 
     /// Has a batch committed only while who makes the change may.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] when the session has ended, [`Error::Forbidden`] when its account has lost the right.
     pub(super) fn hold(&self, batch: &mut Batch) -> Result<()> {
         if let Some((maker, may)) = &self.maker {
-            let judged = maker.judged(self.store.as_ref(), may)?;
-            let judged = judged.ok_or_else(|| Error::no_role(maker.name()))?;
-            batch.expect(judged);
+            match maker.judged(self.store.as_ref(), may)? {
+                Judged::May(held) => held.into_iter().for_each(|record| batch.expect(record)),
+                Judged::SessionEnded => return Err(Error::ended_session(maker.name())),
+                Judged::MayNot => return Err(Error::no_role(maker.name())),
+            }
         }
         Ok(())
     }

@@ -186,17 +186,6 @@ impl Sessions {
         (secret, session)
     }
 
-    /// Has a batch committed only while a session of this account has not ended.
-    ///
-    /// # Errors
-    /// [`Error::Unauthenticated`].
-    pub(super) fn hold(&self, digest: Sha256, account: &Account, batch: &mut Batch) -> Result<()> {
-        let ended = || Error::Unauthenticated(Refusal::of(&account.name, "ended session"));
-        let kept = self.kept(digest)?.ok_or_else(ended)?;
-        batch.expected.push((keys::session(digest), kept.expect()));
-        Ok(())
-    }
-
     /// The sessions of an account that count, the last used first.
     pub(super) fn of_account(&self, account: &Account) -> Result<Vec<Arc<Session>>> {
         self.background.flush(keys::SESSIONS);

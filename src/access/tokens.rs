@@ -47,10 +47,10 @@ impl Tokens {
         }
     }
 
-    /// The same, with changes that this account makes, and only while it still `may`.
+    /// The same, with changes that this session makes, and only while it has not ended and its account still `may`.
     ///
     /// # Errors
-    /// Those changes then also end in [`Error::Forbidden`].
+    /// Those changes then also end in [`Error::Unauthenticated`] and [`Error::Forbidden`].
     #[must_use]
     pub(super) fn made_by(self, maker: Maker, may: May) -> Self {
         Self {
@@ -166,7 +166,7 @@ impl Tokens {
     /// cover.
     ///
     /// # Errors
-    /// [`Error::Forbidden`] when who makes the change may not any more; [`Error::NoSuchAccount`].
+    /// Those of [`Records::hold`]; [`Error::NoSuchAccount`].
     fn hold(&self, account: &Account, batch: &mut Batch) -> Result<Arc<Account>> {
         self.records.hold(batch)?;
         let kept = self.accounts.kept(account.number)?;

@@ -90,6 +90,12 @@ pub enum Error {
         /// The name of who asked.
         actor: String,
     },
+    /// Who asked for it is not logged in any more.
+    #[error("who makes the change was logged out meanwhile")]
+    LoggedOut {
+        /// The name of who asked.
+        actor: String,
+    },
     /// The name is taken.
     #[error("a {what} of this name exists already")]
     Exists {

@@ -234,7 +234,7 @@ impl Project {
     /// Has a batch committed only while the project is as it is now, and who changes it may. Gives it as it is.
     ///
     /// # Errors
-    /// [`Missing::Project`], [`Error::Forbidden`].
+    /// [`Missing::Project`]; those of the permit.
     pub(super) fn hold_permitted(&self, permit: &Permit, batch: &mut Batch) -> Result<Self> {
         let now = self.now()?;
         permit.hold(now.owner(), now.repo_id(), batch)?;

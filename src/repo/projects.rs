@@ -127,7 +127,7 @@ impl Projects {
     /// The same, which makes projects and restores what was deleted only while this permits it.
     ///
     /// # Errors
-    /// That then also ends in [`Error::Forbidden`].
+    /// That then also ends in [`Error::Forbidden`] and [`Error::LoggedOut`].
     #[must_use]
     pub fn permitted_by(self, permit: Permit) -> Self {
         Self { permit, ..self }

@@ -19,12 +19,12 @@ use crate::{PASSWORD, World, id, refusal};
 
 const NEW_PASSWORD: &str = "battery staple";
 
-type Act = Box<dyn FnOnce() + Send>;
+type First = Box<dyn FnOnce() + Send>;
 
 /// A store that lets something else happen just before the next commit.
 pub(crate) struct Overtaken {
     store: Arc<dyn Store>,
-    first: Mutex<Option<Act>>,
+    first: Mutex<Option<First>>,
 }
 
 impl fmt::Debug for Overtaken {
@@ -78,6 +78,22 @@ pub(crate) fn root(world: &World) -> Caller {
     world.again("root")
 }
 
+pub(crate) fn new_password(world: &World) {
+    world.accounts.set_password("eve", NEW_PASSWORD).unwrap();
+}
+
+pub(crate) fn disable_and_enable(world: &World) {
+    world.accounts.set_enabled("eve", false).unwrap();
+    world.accounts.set_enabled("eve", true).unwrap();
+}
+
+pub(crate) fn end_sessions(world: &World) {
+    let eve = world.again("eve");
+    for session in world.gate.own_sessions(&eve).unwrap() {
+        world.gate.end_own_session(&eve, &session.id).unwrap();
+    }
+}
+
 #[test]
 fn a_change_of_the_own_password_undoes_no_reset_no_disabling_and_no_logout() {
     type Overtake = fn(&World);
@@ -89,16 +105,8 @@ fn a_change_of_the_own_password_undoes_no_reset_no_disabling_and_no_logout() {
         ("disabled", |world| {
             world.accounts.set_enabled("eve", false).unwrap();
         }),
-        ("disabled and enabled", |world| {
-            world.accounts.set_enabled("eve", false).unwrap();
-            world.accounts.set_enabled("eve", true).unwrap();
-        }),
-        ("logged out", |world| {
-            let eve = world.again("eve");
-            for session in world.gate.own_sessions(&eve).unwrap() {
-                world.gate.end_own_session(&eve, &session.id).unwrap();
-            }
-        }),
+        ("disabled and enabled", disable_and_enable),
+        ("logged out", end_sessions),
         ("removed, and the name taken", |world| {
             world.accounts.remove("eve").unwrap();
             world.accounts.create("eve", PASSWORD, &[]).unwrap();
@@ -146,16 +154,11 @@ fn a_login_that_is_overtaken_opens_nothing_and_is_not_told_as_one() {
         ("disabled", |world| {
             world.accounts.set_enabled("eve", false).unwrap();
         }),
-        ("disabled and enabled", |world| {
-            world.accounts.set_enabled("eve", false).unwrap();
-            world.accounts.set_enabled("eve", true).unwrap();
-        }),
+        ("disabled and enabled", disable_and_enable),
         ("removed", |world| {
             world.accounts.remove("eve").unwrap();
         }),
-        ("given another password", |world| {
-            world.accounts.set_password("eve", NEW_PASSWORD).unwrap();
-        }),
+        ("given another password", new_password),
     ];
     for (what, overtake) in overtakes {
         let (world, store, other) = pair();
@@ -238,59 +241,70 @@ fn a_project_that_has_another_name_by_now_is_not_the_one_that_was_asked_for() {
     assert_eq!(world.gate.owner_name(&project).unwrap(), "eve");
 }
 
+/// A change of a branch, and the right to it.
+type Act = (
+    &'static str,
+    Right,
+    fn(&World, &ProjectWriter) -> repo::Result<()>,
+);
+
+static ACTS: [Act; 5] = [
+    ("save", Right::Write, |world, writer| {
+        let file = world.projects.new_file(Bytes::from_static(b"new"))?;
+        let path = FilePath::parse("a.txt").unwrap();
+        let saved = writer.save(&branch("main"), &path, file, Condition::None);
+        saved.map(drop)
+    }),
+    ("roll back", Right::Rollback, |_, writer| {
+        let to = SnapshotVersion::parse("v0001").unwrap();
+        writer
+            .rollback(&branch("main"), to, &[], &Condition::None)
+            .map(drop)
+    }),
+    ("make a branch", Right::Write, |_, writer| {
+        writer.create_branch(&branch("new"), None).map(drop)
+    }),
+    ("rename a branch", Right::Delete, |_, writer| {
+        let renamed = writer.rename_branch(&branch("main"), &branch("new"), &Condition::None);
+        renamed.map(drop)
+    }),
+    ("delete a branch", Right::Delete, |_, writer| {
+        writer.delete_branch(&branch("main"), &Condition::None)
+    }),
+];
+
 #[test]
 fn who_lost_the_right_after_a_change_began_changes_no_branch() {
     type Overtake = fn(&World);
-    type Act = fn(&World, &ProjectWriter) -> repo::Result<()>;
-    let overtakes: [(&str, Overtake); 5] = [
-        ("given to another", |world| {
+    let (no_role, logged_out) = ("no role allows it", "ended session");
+    let overtakes: [(&str, &str, Overtake); 8] = [
+        ("given to another", no_role, |world| {
             let root = world.again("root");
             let given = world
                 .gate
                 .transfer_project(&root, &id("acme/shop.erp"), "adam");
             given.unwrap();
         }),
-        ("renamed, out of the role", |world| {
+        ("renamed, out of the role", no_role, |world| {
             let adam = world.again("adam");
             let renamed = world
                 .gate
                 .rename_project(&adam, &id("acme/shop.erp"), &id("mine.erp"));
             renamed.unwrap();
         }),
-        ("the role taken away", |world| {
+        ("the role taken away", no_role, |world| {
             let role = ROLE.parse().unwrap();
             assert!(world.accounts.remove_role("eve", &role).unwrap());
         }),
-        ("disabled", |world| {
+        ("disabled", logged_out, |world| {
             world.accounts.set_enabled("eve", false).unwrap();
         }),
-        ("removed", |world| {
+        ("removed", logged_out, |world| {
             world.accounts.remove("eve").unwrap();
         }),
-    ];
-    let acts: [(&str, Right, Act); 5] = [
-        ("save", Right::Write, |world, writer| {
-            let file = world.projects.new_file(Bytes::from_static(b"new"))?;
-            let path = FilePath::parse("a.txt").unwrap();
-            let saved = writer.save(&branch("main"), &path, file, Condition::None);
-            saved.map(drop)
-        }),
-        ("roll back", Right::Rollback, |_, writer| {
-            let to = SnapshotVersion::parse("v0001").unwrap();
-            writer
-                .rollback(&branch("main"), to, &[], &Condition::None)
-                .map(drop)
-        }),
-        ("make a branch", Right::Write, |_, writer| {
-            writer.create_branch(&branch("new"), None).map(drop)
-        }),
-        ("rename a branch", Right::Delete, |_, writer| {
-            let renamed = writer.rename_branch(&branch("main"), &branch("new"), &Condition::None);
-            renamed.map(drop)
-        }),
-        ("delete a branch", Right::Delete, |_, writer| {
-            writer.delete_branch(&branch("main"), &Condition::None)
-        }),
+        ("disabled and enabled", logged_out, disable_and_enable),
+        ("given another password", logged_out, new_password),
+        ("logged out", logged_out, end_sessions),
     ];
     let begin = |overtake: &str| {
         let (world, store, other) = pair();
@@ -301,35 +315,36 @@ fn who_lost_the_right_after_a_change_began_changes_no_branch() {
         let project = world.project(if is_own { &eve } else { &adam }, "acme/shop.erp");
         let first = ProjectWriter::new(project, "the test");
         first.create_branch(&branch("main"), None).unwrap();
-        let (_, _, save) = acts[0];
+        let (_, _, save) = ACTS[0];
         save(&world, &first).unwrap();
         save(&world, &first).unwrap();
-        let writers = acts.map(|(_, right, _)| {
+        let writers = ACTS.map(|(_, right, _)| {
             let opened = world.gate.open_to_change(&eve, &id("acme/shop.erp"), right);
             opened.unwrap()
         });
         (world, store, other, writers)
     };
-    let refuse = |world: &World, writer: &ProjectWriter, act: Act, case: &str| {
+    let refuse = |world: &World, writer: &ProjectWriter, act: &Act, reason: &str, case: &str| {
         let before = state(world, writer);
-        let refused = Error::from(act(world, writer).unwrap_err());
-        // The audit log names who it was.
+        let refused = Error::from(act.2(world, writer).unwrap_err());
+        // The log names who it was.
         let refusal = refused.refusal().unwrap();
         let told = (refusal.account.as_deref(), refusal.reason);
-        assert_eq!(told, (Some("eve"), "no role allows it"), "{case}");
+        let case = format!("{}, {case}", act.0);
+        assert_eq!(told, (Some("eve"), reason), "{case}");
         assert_eq!(state(world, writer), before, "{case}");
     };
-    for (overtake, overtaking) in overtakes {
+    for (overtake, reason, overtaking) in overtakes {
         let (world, _, other, writers) = begin(overtake);
         overtaking(&other);
-        for ((what, _, act), writer) in acts.iter().zip(&writers) {
-            refuse(&world, writer, *act, &format!("{what}, {overtake}"));
+        for (act, writer) in ACTS.iter().zip(&writers) {
+            refuse(&world, writer, act, reason, overtake);
         }
         for at in [0, 4] {
             let (world, store, other, writers) = begin(overtake);
             store.next(move || overtaking(&other));
-            let case = format!("{}, {overtake}, in the commit", acts[at].0);
-            refuse(&world, &writers[at], acts[at].2, &case);
+            let case = format!("{overtake}, in the commit");
+            refuse(&world, &writers[at], &ACTS[at], reason, &case);
         }
     }
 }

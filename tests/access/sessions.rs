@@ -1,9 +1,14 @@
 //! Logins and sessions (contract section 7).
 
-use crate::{PASSWORD, World, flushed, id, refusal};
-use siteconf::access::{Role, Visit};
+use bytes::Bytes;
+
+use crate::overtaken::{branch, disable_and_enable, new_password, pair};
+use crate::{PASSWORD, World, flushed, id, refusal, texts};
+use siteconf::access::{Caller, Result, Right, Role, Visit};
+use siteconf::base::file_path::FilePath;
 use siteconf::base::limits::SESSIONS_PER_ACCOUNT_MAX;
 use siteconf::base::secret::Secret;
+use siteconf::repo::{Check, Condition, Rule};
 use siteconf::store::Scan;
 
 impl World {
@@ -216,4 +221,115 @@ fn the_oldest_session_gives_way() {
     assert!(!alive[0]);
     assert!(alive[1..].iter().all(|alive| *alive), "{alive:?}");
     assert_eq!(world.session_records() as u64, SESSIONS_PER_ACCOUNT_MAX);
+}
+
+/// What a session may have under way.
+const CHANGES: [fn(&World, &Caller) -> Result<()>; 3] = [
+    |world, eve| {
+        let writer = world
+            .gate
+            .open_to_change(eve, &id("shop.erp"), Right::Write)?;
+        let (main, path) = (branch("main"), FilePath::parse("a.txt").unwrap());
+        let file = world.projects.new_file(Bytes::from_static(b"new"))?;
+        Ok(writer.save(&main, &path, file, Condition::None).map(drop)?)
+    },
+    |world, eve| {
+        let accounts = world.gate.accounts(eve)?;
+        accounts.create("adam", PASSWORD, &[]).map(drop)
+    },
+    |world, eve| {
+        let rule = Rule {
+            patterns: texts(&["*.json"]),
+            check: Check::Json,
+            schema: None,
+        };
+        let any = Condition::None;
+        world.gate.set_rules(eve, &id("shop.erp"), &[rule], &any)
+    },
+];
+
+/// Makes a change while this happens to its session, before it or in its commit: what came of it, and how many of the
+/// changes are made then.
+fn changed_while(
+    change: fn(&World, &Caller) -> Result<()>,
+    happen: fn(&World, &Secret),
+    in_commit: bool,
+) -> (Result<()>, usize) {
+    let (world, store, other) = pair();
+    let roles = [Role::Root];
+    let moved = world.accounts.create_moved("root", "root", None, &roles);
+    moved.unwrap();
+    world.accounts.create("eve", PASSWORD, &roles).unwrap();
+    let cookie = world.login("eve");
+    let eve = world.gate.session(&cookie).unwrap();
+    let project = world.project(&eve, "shop.erp");
+    let writer = world
+        .gate
+        .open_to_change(&eve, project.repo_id(), Right::Write);
+    writer
+        .unwrap()
+        .create_branch(&branch("main"), None)
+        .unwrap();
+    if in_commit {
+        store.next(move || happen(&other, &cookie));
+    } else {
+        happen(&other, &cookie);
+    }
+    let outcome = change(&world, &eve);
+    let project = world.projects.project(&id("shop.erp")).unwrap();
+    let is_saved = project.branch(&branch("main")).unwrap().snapshot_count() > 0;
+    let is_made = world.accounts.by_name("adam").is_ok();
+    let made = [is_saved, is_made, project.has_rules()];
+    (outcome, made.into_iter().filter(|is_made| *is_made).count())
+}
+
+#[test]
+fn what_a_session_has_under_way_ends_with_it() {
+    let ends: [(&str, fn(&World, &Secret)); 4] = [
+        ("a new password", |world, _| new_password(world)),
+        ("disabled and enabled", |world, _| disable_and_enable(world)),
+        ("a logout", |world, cookie| {
+            world.gate.logout(cookie, None).unwrap();
+        }),
+        ("another login in this browser", |world, cookie| {
+            let visit = Visit {
+                old_session: Some(cookie),
+                ..Visit::default()
+            };
+            world.gate.login("eve", PASSWORD, &visit).unwrap();
+        }),
+    ];
+    for (what, end) in ends {
+        for (at, change) in CHANGES.into_iter().enumerate() {
+            for in_commit in [false, true] {
+                let (outcome, made) = changed_while(change, end, in_commit);
+                let case = format!("{what}, {at}, in the commit: {in_commit}");
+                assert_eq!(refusal(outcome), "no valid credential was shown", "{case}");
+                assert_eq!(made, 0, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_session_has_under_way_is_made_whatever_becomes_of_others_and_however_it_is_used() {
+    let others: [fn(&World, &Secret); 2] = [
+        |world, _| {
+            let other = world.login("eve");
+            world.gate.logout(&other, None).unwrap();
+        },
+        |world, cookie| {
+            world.clock.advance_s(120);
+            assert!(world.is_in(cookie));
+        },
+    ];
+    for happen in others {
+        for change in CHANGES {
+            for in_commit in [false, true] {
+                let (outcome, made) = changed_while(change, happen, in_commit);
+                outcome.unwrap();
+                assert_eq!(made, 1);
+            }
+        }
+    }
 }

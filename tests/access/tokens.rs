@@ -119,6 +119,7 @@ fn a_token_that_is_unknown_revoked_or_disabled_does_not_count() {
     world.accounts.set_enabled("eve", true).unwrap();
     shown(&secret).unwrap();
 
+    let eve = world.again("eve");
     world.gate.revoke_token(&eve, &made.id).unwrap();
     assert_eq!(refusal(shown(&secret)), "no valid credential was shown");
     assert_eq!(world.tokens(&eve), []);

@@ -21,7 +21,7 @@ use crate::access::account_limits::AccountLimits;
 use crate::access::accounts::Accounts;
 use crate::access::audit::{Refusals, Refused};
 use crate::access::error::{Error, Refusal, Result};
-use crate::access::maker::Maker;
+use crate::access::maker::{Judged, Maker};
 use crate::access::rights::permission::{Permissions, Right};
 use crate::access::rights::project_rights::ProjectRights;
 use crate::access::rights::virtual_path::VirtualPath;
@@ -77,9 +77,9 @@ impl Caller {
         Actor::account(&self.account.name, self.from)
     }
 
-    /// The account as that of who makes a change.
+    /// The session as that which makes a change.
     fn maker(&self) -> Maker {
-        Maker::new(&self.account)
+        Maker::new(&self.account, self.session)
     }
 
     /// The account that is logged in.
@@ -242,8 +242,8 @@ impl Gate {
         Ok(writer.passing_over_rules(true).permitted_by(permit))
     }
 
-    /// The permission of a change that the caller makes: asks this of its account, of the owner and the identifier of
-    /// the project, all as they are then.
+    /// The permission of a change that the caller makes: asks whether the session goes on, and this of its account, of
+    /// the owner and the identifier of the project, all as they are then.
     fn permit(
         &self,
         caller: &Caller,
@@ -251,10 +251,12 @@ impl Gate {
     ) -> Permit {
         let (store, maker) = (Arc::clone(self.projects.store()), caller.maker());
         Permit::asking(move |owner, repo_id| {
-            let judged = maker.judged(store.as_ref(), |account| may(account, owner, repo_id))?;
-            judged.ok_or_else(|| repo::Error::Forbidden {
-                actor: maker.name().to_owned(),
-            })
+            let actor = || maker.name().to_owned();
+            match maker.judged(store.as_ref(), |account| may(account, owner, repo_id))? {
+                Judged::May(held) => Ok(held.into()),
+                Judged::SessionEnded => Err(repo::Error::LoggedOut { actor: actor() }),
+                Judged::MayNot => Err(repo::Error::Forbidden { actor: actor() }),
+            }
         })
     }
 

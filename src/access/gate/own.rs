@@ -94,16 +94,15 @@ impl Gate {
             return Err(Error::WrongPassword(refusal));
         }
         let first = self.first_password_of(account);
+        // While the session goes on, `old` is the password.
         let accounts = self.accounts.clone().acting(caller.actor());
-        let overtaken = || Error::Unauthenticated(Refusal::of(&account.name, "ended session"));
+        let accounts = accounts.made_by(caller.maker(), |_| true);
+        let overtaken = || Error::ended_session(&account.name);
         let changed = accounts.set_password_and(&account.name, new, |changed, batch| {
-            // `old` was the password of this account in this generation. The name may be another's now.
-            let is_next =
-                changed.number == account.number && changed.generation == account.generation + 1;
-            if !(is_next && changed.enabled) {
+            // The name may be another's now.
+            if changed.number != account.number {
                 return Err(overtaken());
             }
-            self.sessions.hold(caller.session, account, batch)?;
             let (secret, _) = self.sessions.begin(changed, caller.from, batch);
             Ok(secret)
         });

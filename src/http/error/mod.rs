@@ -323,8 +323,10 @@ impl Error {
 impl From<repo::Error> for Error {
     fn from(error: repo::Error) -> Self {
         match error {
-            // Refused as the gate refuses, and told in the audit log as that.
-            repo::Error::Forbidden { .. } => Self::Access(error.into()),
+            // Refused as the gate refuses; what is forbidden is told in the audit log as that.
+            repo::Error::Forbidden { .. } | repo::Error::LoggedOut { .. } => {
+                Self::Access(error.into())
+            }
             other => Self::Repo(other),
         }
     }
@@ -366,6 +368,7 @@ fn of_repo(error: &repo::Error) -> StatusCode {
     match error {
         repo::Error::NotFound { .. } => StatusCode::NOT_FOUND,
         repo::Error::Forbidden { .. } => StatusCode::FORBIDDEN,
+        repo::Error::LoggedOut { .. } => StatusCode::UNAUTHORIZED,
         repo::Error::Invalid { .. }
         | repo::Error::WouldEmpty { .. }
         | repo::Error::TooManyDeleted { .. }

@@ -54,6 +54,14 @@ fn refusals_of_the_gate_have_their_statuses_and_texts() {
             "your roles do not allow this",
         ),
         (
+            Error::from(repo::Error::LoggedOut {
+                actor: "eve".to_owned(),
+            }),
+            401,
+            "401 Unauthorized",
+            "Not logged in",
+        ),
+        (
             gate(access::Error::NoSuchProject),
             404,
             "404 Project Not Found",

@@ -94,8 +94,8 @@ fn attempt(
                 return Err(Error::missing(Missing::Branch));
             }
             let outcome = head.apply(job)?;
-            // Of somebody who was judged by two records in turn both are expected: the commit is refused.
-            if let Some(judged) = expected {
+            // Of a record by which somebody was judged as it was at two times both are expected: the commit is refused.
+            for judged in expected {
                 head.batch.expect(judged);
             }
             Ok(outcome)

@@ -98,7 +98,7 @@ impl ProjectWriter {
     /// Makes changes only while this permits it.
     ///
     /// # Errors
-    /// Those changes then also end in [`Error::Forbidden`].
+    /// Those changes then also end in [`Error::Forbidden`] and [`Error::LoggedOut`].
     #[must_use]
     pub fn permitted_by(self, permit: Permit) -> Self {
         Self { permit, ..self }

@@ -87,7 +87,7 @@ impl ProjectWriter {
     /// with: by these it was judged who may do this. Has the batch committed only while who changes it may.
     ///
     /// # Errors
-    /// [`Missing::Project`], [`Error::Forbidden`].
+    /// [`Missing::Project`]; those of the permit.
     pub(super) fn require_as_opened(&self, batch: &mut Batch) -> Result<Versioned<ProjectRecord>> {
         let kept = self.require_project()?;
         if kept.value.repo_id != *self.repo_id() || kept.value.owner != self.owner() {
