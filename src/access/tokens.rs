@@ -14,6 +14,7 @@ use super::token::{
     EarlierValue, NewToken, Token, TokenChange, TokenOfDigest, TokenView, check_new_token_name,
 };
 use crate::base::actor::Actor;
+use crate::base::id::Sha256;
 use crate::base::secret::Secret;
 use crate::repo::audit;
 use crate::repo::audit::{Action, AuditRecord};
@@ -104,20 +105,28 @@ impl Tokens {
             moved: None,
             earlier: None,
         };
-        if let Some(lead) = self.lead(token.digest)? {
-            return Err(Error::invalid(match self.led_to(&lead)? {
-                Some(_) => "there is a token with this value already",
-                None => {
-                    "a token with this value came from an older system and was revoked here: it needs \
-                     another value"
-                }
-            }));
-        }
         let owner = self.add(account, &mut token, actor, |owner, token| {
+            // Each time: another may have been made with it meanwhile.
+            self.require_new(token.digest)?;
             token.scope = self.scope(&new.repos, owner)?;
             Ok(())
         })?;
         Ok(self.view(&owner, &token))
+    }
+
+    /// # Errors
+    /// [`Error::Invalid`] when a token has the value with this digest, or had it when it came from an older system.
+    fn require_new(&self, value: Sha256) -> Result<()> {
+        let Some(lead) = self.lead(value)? else {
+            return Ok(());
+        };
+        Err(Error::invalid(match self.led_to(&lead)? {
+            Some(_) => "there is a token with this value already",
+            None => {
+                "a token with this value came from an older system and was revoked here: it needs \
+                 another value"
+            }
+        }))
     }
 
     /// Gives a token a number, has `complete` add what depends on it and on its owner, and writes the token. Gives

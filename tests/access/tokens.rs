@@ -1,9 +1,10 @@
 //! Tokens: made, shown, changed, revoked, expired (contract section 6).
 
+use crate::overtaken::pair;
 use crate::{World, by_id, is_invalid, named, refusal, texts};
 use siteconf::access::{
-    Caller, Error, Expiry, NewToken, ProjectSelector, Role, TokenChange, TokenState, TokenView,
-    Tokens,
+    Caller, Error, Expiry, NewToken, ProjectSelector, Result, Role, TokenChange, TokenState,
+    TokenView, Tokens,
 };
 use siteconf::base::actor::Actor;
 use siteconf::base::clock::Timestamp;
@@ -432,22 +433,32 @@ fn a_rotated_token_has_another_value_and_the_old_one_its_grace() {
     assert!(matches!(gone, Err(Error::NoSuchToken)), "{gone:?}");
 }
 
+/// Makes a token with a value that its owner has already.
+fn bring(world: &World, owner: &Caller, value: &Secret) -> Result<TokenView> {
+    let (tokens, new) = (Tokens::new(&world.projects), named("old", &["*"]));
+    tokens.create_with(owner.account(), new, value, &Actor::service())
+}
+
 #[test]
 fn a_value_that_is_brought_along_counts_once() {
     let world = World::new();
     let eve = world.user("eve", &[]);
-    let tokens = Tokens::new(&world.projects);
     let secret = Secret::parse("0f".repeat(32).as_bytes()).unwrap();
-    let bring = || {
-        tokens.create_with(
-            eve.account(),
-            named("old", &["*"]),
-            &secret,
-            &Actor::service(),
-        )
-    };
-    let made = bring().unwrap();
+    let made = bring(&world, &eve, &secret).unwrap();
     assert_eq!(made.suffix, "0f0f0f");
     assert!(world.gate.token(&secret, None, None).is_ok());
-    assert_eq!(refusal(bring()), "there is a token with this value already");
+    let again = bring(&world, &eve, &secret);
+    assert_eq!(refusal(again), "there is a token with this value already");
+}
+
+#[test]
+fn of_two_who_bring_one_value_at_once_one_is_told_that_it_is_there() {
+    let (world, store, other) = pair();
+    let (eve, secret) = (world.user("eve", &[]), Secret::generate());
+    let (owner, value) = (eve.clone(), secret.clone());
+    store.next(move || drop(bring(&other, &owner, &value).unwrap()));
+    let second = bring(&world, &eve, &secret);
+    assert_eq!(refusal(second), "there is a token with this value already");
+    assert_eq!(world.tokens(&eve).len(), 1);
+    assert!(world.gate.token(&secret, None, None).is_ok());
 }
