@@ -382,6 +382,7 @@ impl Accounts {
             };
             audit::add(&mut batch, &removed);
             self.records.commit_and_settle(batch)?;
+            session_records::forget_earlier(&self.projects, number, u64::MAX);
             Ok(count)
         })
     }
@@ -459,6 +460,9 @@ impl Accounts {
             audit::add(&mut batch, &changed);
             let more = more(&account, &mut batch)?;
             self.records.commit_and_settle(batch)?;
+            if account.generation != kept.value.generation {
+                session_records::forget_earlier(&self.projects, account.number, account.generation);
+            }
             Ok(Some(more))
         })
     }

@@ -17,7 +17,7 @@ use siteconf::store::{Batch, Result, Staging, Store, Version};
 use crate::forwarded::forward_reads;
 use crate::{PASSWORD, World, id, refusal};
 
-const NEW_PASSWORD: &str = "battery staple";
+pub(crate) const NEW_PASSWORD: &str = "battery staple";
 
 type First = Box<dyn FnOnce() + Send>;
 

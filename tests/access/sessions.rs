@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::overtaken::{branch, disable_and_enable, new_password, pair};
+use crate::overtaken::{NEW_PASSWORD, branch, disable_and_enable, new_password, pair};
 use crate::{PASSWORD, World, flushed, id, refusal, texts};
 use siteconf::access::{Caller, Result, Right, Role, Visit};
 use siteconf::base::file_path::FilePath;
@@ -221,6 +221,40 @@ fn the_oldest_session_gives_way() {
     assert!(!alive[0]);
     assert!(alive[1..].iter().all(|alive| *alive), "{alive:?}");
     assert_eq!(world.session_records() as u64, SESSIONS_PER_ACCOUNT_MAX);
+}
+
+#[test]
+fn a_login_just_before_the_end_of_all_sessions_leaves_no_record() {
+    let ends: [(&str, fn(&World, &Caller), usize); 4] = [
+        ("a new password", |world, _| new_password(world), 0),
+        (
+            "disabled",
+            |world, _| world.accounts.set_enabled("eve", false).unwrap(),
+            0,
+        ),
+        (
+            "removed",
+            |world, _| assert_eq!(world.accounts.remove("eve").unwrap(), 0),
+            0,
+        ),
+        // It opens a session in place of all others.
+        (
+            "an own new password",
+            |world, eve| {
+                let changed = world.gate.change_own_password(eve, PASSWORD, NEW_PASSWORD);
+                changed.unwrap();
+            },
+            1,
+        ),
+    ];
+    for (what, end, left) in ends {
+        let (world, store, other) = pair();
+        let eve = world.user("eve", &[]);
+        store.next(move || drop(other.login("eve")));
+        end(&world, &eve);
+        flushed(&world.projects, "session/");
+        assert_eq!(world.session_records(), left, "{what}");
+    }
 }
 
 /// What a session may have under way.
