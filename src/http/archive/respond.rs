@@ -20,7 +20,7 @@ use crate::repo::{Missing, Revision};
 /// the files, of which a commit id says nothing. The tag is of all three.
 ///
 /// # Errors
-/// [`Error::LargeArchive`], before a byte is sent.
+/// [`Error::LargeArchive`], and that the revision is not there any more, before a byte is sent.
 pub(in crate::http) fn respond(
     context: &RequestContext,
     project: &RepoId,
@@ -29,9 +29,10 @@ pub(in crate::http) fn respond(
     format: Format,
     freshness: Freshness,
 ) -> Result<Reply, Error> {
+    let unless_pruned = |error| Error::from(revision.or_pruned(error));
     let (selection, content, bytes) = match (revision.listing(path, true), path) {
         (Ok(listing), _) => {
-            let bytes = listing.totals()?.bytes;
+            let bytes = listing.totals().map_err(unless_pruned)?.bytes;
             let content = listing.content();
             (Selection::Folder(listing), content, bytes)
         }
@@ -41,19 +42,19 @@ pub(in crate::http) fn respond(
             }),
             Some(path),
         ) => {
-            let file = revision.file(path)?;
+            let file = revision.file(path).map_err(unless_pruned)?;
             let bytes = file.size();
             let content = format!("{}\n{}", file.blob(), file.is_executable());
             (Selection::File(path.to_string(), file), content, bytes)
         }
-        (Err(failed), _) => return Err(failed.into()),
+        (Err(failed), _) => return Err(unless_pruned(failed)),
     };
     let limit_bytes = context.settings().archive_bytes_max;
     if bytes > limit_bytes {
         return Err(Error::LargeArchive { bytes, limit_bytes });
     }
 
-    let digest = revision.digest()?;
+    let digest = revision.digest().map_err(unless_pruned)?;
     let id = project.as_str();
     let folder = format!(
         "{}-{}",

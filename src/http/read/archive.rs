@@ -21,17 +21,15 @@ pub(super) fn send(
 ) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("sha")?)?;
     let path = params::folder(context.query.text("path")?)?;
-    let revision = project
-        .resolve(reference)
-        .map_err(|error| Error::from(error).revision_as(ABSENT))?;
-    let freshness = Freshness::of_reference(reference);
-    let project = project.repo_id();
-    respond(
+    let not_found = |error: Error| error.revision_as(ABSENT);
+    let revision = project.resolve(reference).map_err(Error::from);
+    let reply = respond(
         context,
-        project,
-        &revision,
+        project.repo_id(),
+        &revision.map_err(not_found)?,
         path.as_ref(),
         format,
-        freshness,
-    )
+        Freshness::of_reference(reference),
+    );
+    reply.map_err(not_found)
 }

@@ -42,11 +42,24 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
     let not_found = |error| Error::from(error).revision_as("404 Ref Not Found");
     let old = project.resolve(from).map_err(not_found)?;
     let new = project.resolve(to).map_err(not_found)?;
+    let compared = compare(context, project, [&old, &new], straight, unidiff);
+    compared.map_err(|error| match error {
+        Error::Repo(error) => not_found(old.or_pruned(new.or_pruned(error))),
+        other => other,
+    })
+}
 
-    let base = repo::merge_base(&old, &new)?.unwrap_or_else(|| old.clone());
-    let commits = commits::shown(context, project, &commits_between(&base, &new)?)?;
-    let compared_with = if straight { &old } else { &base };
-    let mut differences = repo::diff_at_most(compared_with, &new, COMPARE_FILES_MAX + 1)?;
+fn compare(
+    context: &RequestContext,
+    project: &Project,
+    [old, new]: [&Revision; 2],
+    straight: bool,
+    unidiff: bool,
+) -> Result<Reply, Error> {
+    let base = repo::merge_base(old, new)?.unwrap_or_else(|| old.clone());
+    let commits = commits::shown(context, project, &commits_between(&base, new)?)?;
+    let compared_with = if straight { old } else { &base };
+    let mut differences = repo::diff_at_most(compared_with, new, COMPARE_FILES_MAX + 1)?;
     let cut = differences.len() > COMPARE_FILES_MAX;
     differences.truncate(COMPARE_FILES_MAX);
     let comparison = ComparisonJson {

@@ -16,7 +16,7 @@ use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::repo;
-use crate::repo::{Body, BranchDigest, FileView, Past, Project, Revision};
+use crate::repo::{Body, BranchDigest, Content, FileView, Past, Project, Revision};
 
 /// What a request names: a file, and the revision where it lies.
 struct Named<'a> {
@@ -45,7 +45,8 @@ impl<'a> Named<'a> {
     }
 
     fn at(self, revision: Revision) -> Result<NamedFile<'a>, Error> {
-        let file = revision.file(&self.path)?;
+        let file = revision.file(&self.path);
+        let file = file.map_err(|error| not_found(revision.or_pruned(error)))?;
         Ok(NamedFile {
             path: self.path,
             reference: self.reference,
@@ -78,10 +79,22 @@ struct Commits {
 impl NamedFile<'_> {
     /// Its commits. They are computed and searched for where that is needed.
     fn commits(&self) -> Result<Commits, Error> {
-        Ok(Commits {
-            shown: self.revision.digest()?,
-            last: self.revision.last_change(&self.path)?,
-        })
+        let unless_pruned = |error| self.unless_pruned(error);
+        let shown = self.revision.digest().map_err(unless_pruned)?;
+        let last = self.revision.last_change(&self.path);
+        let last = last.map_err(unless_pruned)?;
+        Ok(Commits { shown, last })
+    }
+
+    /// Its bytes.
+    fn content(&self) -> Result<Content, Error> {
+        let content = self.file.content();
+        content.map_err(|error| self.unless_pruned(error))
+    }
+
+    /// What an error of reading it comes to: what was pruned is not found.
+    fn unless_pruned(&self, error: repo::Error) -> Error {
+        not_found(self.revision.or_pruned(error))
     }
 
     /// Its commits where memory has them, `None` else.
@@ -222,7 +235,7 @@ fn read(
     keeping: Option<Keeping>,
 ) -> Result<Reply, Error> {
     let (file, freshness) = (&opened.file, opened.freshness());
-    let content = file.content()?;
+    let content = opened.content()?;
     let sha256 = content.sha256;
     let short = match &content.body {
         Body::Inline(bytes) => Some(bytes.clone()),
@@ -291,7 +304,7 @@ fn object(
     opened: &NamedFile<'_>,
     commits: &Commits,
 ) -> Result<Reply, Error> {
-    let content = opened.file.content()?;
+    let content = opened.content()?;
     let sha256 = content.sha256;
     let object = FileJson {
         file_name: opened.path.name(),

@@ -195,10 +195,12 @@ impl Revision {
     /// [`Revision::states_after`].
     ///
     /// # Errors
-    /// [`Missing::Revision`] when the branch is gone; [`Error::Unfinished`] as of [`Branch::commits`].
+    /// [`Missing::Revision`] when the branch is gone, or has the state no longer; [`Error::Unfinished`] as of
+    /// [`Branch::commits`].
     pub fn commits(&self) -> Result<Commits> {
         let mut commits = self.branch()?.commits();
-        commits.skip_to(self)?;
+        let skipped = commits.skip_to(self);
+        skipped.map_err(|error| self.or_pruned(error))?;
         Ok(commits)
     }
 
