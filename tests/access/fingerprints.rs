@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Barrier};
 
-use crate::{World, named};
+use crate::overtaken::pair;
+use crate::{World, by_id, named};
 use siteconf::access::{NewToken, TokenChange};
 use siteconf::base::secret::{Secret, ServerKey};
 use siteconf::store::record_cache::RecordCache;
@@ -106,6 +107,41 @@ fn unknown_expired_and_disabled_come_before_the_fingerprint() {
     assert_eq!(
         world.told_instance(&secret, None),
         "no valid credential was shown"
+    );
+}
+
+#[test]
+fn a_token_whose_owner_is_disabled_while_it_is_bound_does_not_count() {
+    let (world, store, other) = pair();
+    let eve = world.user("eve", &[]);
+    let (secret, _) = world.gate.create_token(&eve, bound("erp")).unwrap();
+    store.next(move || other.accounts.set_enabled("eve", false).unwrap());
+    assert_eq!(
+        world.told_instance(&secret, Some(b"erp-1")),
+        "no valid credential was shown"
+    );
+    world.accounts.set_enabled("eve", true).unwrap();
+    let told = world.told_instance(&secret, Some(b"erp-2"));
+    assert_eq!(told, "bound: true", "it was bound to none");
+}
+
+#[test]
+fn a_token_whose_owner_loses_a_role_while_it_is_bound_opens_nothing_by_that() {
+    let (world, store, other) = pair();
+    let adam = world.user("adam", &[]);
+    world.project(&adam, "acme.erp");
+    let eve = world.user("eve", &["ROLE_SITEBUILDER_USER__acme"]);
+    let new = NewToken {
+        repos: vec!["acme.erp".to_owned()],
+        ..bound("erp")
+    };
+    let (secret, _) = world.gate.create_token(&eve, new).unwrap();
+    let role = "ROLE_SITEBUILDER_USER__acme".parse().unwrap();
+    store.next(move || assert!(other.accounts.remove_role("eve", &role).unwrap()));
+    let holder = world.gate.token(&secret, Some(b"erp-1"), None).unwrap();
+    assert_eq!(
+        world.told(&holder, &by_id("acme.erp")),
+        "no right allows this"
     );
 }
 

@@ -16,8 +16,7 @@ use crate::base::secret::{Fingerprint, Secret, ServerKey};
 use crate::repo::audit;
 use crate::repo::audit::Action;
 use crate::repo::{Project, Projects};
-use crate::store::Batch;
-use crate::store::Versioned;
+use crate::store::{Batch, Expect, Versioned};
 
 /// Longest time, in seconds, by which the record of a token's last use may be behind: of thousands of clients that ask
 /// once a minute each, all would write each time they ask.
@@ -42,6 +41,8 @@ enum Shown {
     /// For the first time.
     First {
         kept: Versioned<Token>,
+        /// What the commit that binds it expects of its owner's record.
+        owner: Expect,
         /// Who holds it once it is bound.
         bound: TokenHolder,
     },
@@ -87,12 +88,14 @@ impl Tokens {
         from: Option<IpAddr>,
     ) -> Result<TokenHolder> {
         self.records.retry_on_conflict(|| {
-            let (kept, holder) = match self.look(key, secret, instance)? {
+            let (kept, expect, holder) = match self.look(key, secret, instance)? {
                 Shown::Known(holder) => return Ok(holder),
-                Shown::First { kept, bound } => (kept, bound),
+                Shown::First { kept, owner, bound } => (kept, owner, bound),
             };
             let TokenHolder { owner, token, .. } = &holder;
             let mut batch = change_of(&kept, token);
+            // The commit may wait long, and what the owner may is asked of the account as it is here.
+            batch.expect((keys::account(owner.number), expect));
             let actor = Actor::account(&owner.name, from);
             let record = self.audit_record(owner, token, &actor, Action::TokenBound);
             audit::add(&mut batch, &record);
@@ -123,7 +126,7 @@ impl Tokens {
         let (kept, owner) = self.known(secret, now)?;
         let mut token = Arc::clone(&kept.value);
         let bound = if token.fingerprint_required {
-            bind(&token, &owner, key, instance)?
+            bind(&token, &owner.value, key, instance)?
         } else {
             None
         };
@@ -140,8 +143,9 @@ impl Tokens {
             }
             token = Arc::new(used);
         }
+        let expect = owner.expect();
         let holder = TokenHolder {
-            owner,
+            owner: owner.value,
             token,
             projects: self.projects.clone(),
             at: now,
@@ -149,6 +153,7 @@ impl Tokens {
         Ok(if is_first {
             Shown::First {
                 kept,
+                owner: expect,
                 bound: holder,
             }
         } else {
@@ -157,14 +162,18 @@ impl Tokens {
     }
 
     /// The token and its owner, if it counts.
-    fn known(&self, secret: &Secret, now: Timestamp) -> Result<(Versioned<Token>, Arc<Account>)> {
+    fn known(
+        &self,
+        secret: &Secret,
+        now: Timestamp,
+    ) -> Result<(Versioned<Token>, Versioned<Account>)> {
         let unknown = || Error::Unauthenticated(Refusal::new("unknown token"));
         let lead = self.records.get(&keys::token_digest(secret.digest()))?;
         let lead: Arc<TokenOfDigest> = lead.ok_or_else(unknown)?.value;
         let kept = self.records.get(&keys::token(lead.account, lead.token))?;
         let kept: Versioned<Token> = kept.ok_or_else(unknown)?;
-        let owner = self.accounts.by_number(lead.account)?.ok_or_else(unknown)?;
-        let refused = |reason| Error::Unauthenticated(refusal(&owner, &kept.value, reason));
+        let owner = self.accounts.kept(lead.account)?.ok_or_else(unknown)?;
+        let refused = |reason| Error::Unauthenticated(refusal(&owner.value, &kept.value, reason));
         if !kept.value.is_value(secret.digest(), now) {
             return Err(refused("replaced value of a token"));
         }
@@ -172,7 +181,7 @@ impl Tokens {
             self.note_expired(&kept);
             return Err(refused("expired token"));
         }
-        if !owner.enabled {
+        if !owner.value.enabled {
             return Err(refused("disabled account"));
         }
         Ok((kept, owner))
