@@ -310,6 +310,10 @@ fn commits_come_in_pages_without_totals() {
         assert_eq!(answer.header("X-Next-Page"), Some("2"), "{pagination}");
         assert_eq!(by_links(&reader, &target), found, "{pagination}");
     }
+    // What is below 0 is no size of pages.
+    let target = project.read("/commits?per_page=-1");
+    assert_eq!(reader.get(&target).header("X-Per-Page"), Some("20"));
+    assert_eq!(by_links(&reader, &target), found);
     let past = reader.get(&project.read("/commits?page=9"));
     past.assert_json(200, &json!([]));
     assert_eq!(

@@ -59,6 +59,10 @@ fn a_tree_is_one_folder_or_everything_below_it() {
         ("?path=%2F", &["a", "a-c", "b"]),
         ("?path=a/", &["a/b", "a/z"]),
         ("?ref=&path=&recursive=false", &["a", "a-c", "b"]),
+        (
+            "?per_page=-1&recursive=1",
+            &["a-c", "a", "a/b", "a/b/c", "a/z", "b"],
+        ),
         ("?ref=test", &["only-in-test"]),
     ] {
         assert_eq!(paths(&tree(&reader, &project, query)), expected, "{query}");

@@ -75,14 +75,15 @@ impl Paging {
     fn numbers(query: &Query) -> Result<(Option<i64>, Option<u64>), Error> {
         let page = number(query, "page")?;
         let per_page = match number(query, "per_page")? {
-            Some(..=0) => return Err(Error::malformed("per_page has a value not allowed")),
-            given => given.map(|number| number.unsigned_abs().min(PAGE_ENTRIES_MAX)),
+            Some(0) => return Err(Error::malformed("per_page has a value not allowed")),
+            // As at GitLab a number below 0 says nothing.
+            given => given.and_then(|number| u64::try_from(number).ok()),
         };
         let bytes = query.pairs().map(|(key, value)| key.len() + value.len());
         if bytes.sum::<usize>() > LINKED_QUERY_BYTES_MAX {
             return Err(Error::LongTarget);
         }
-        Ok((page, per_page))
+        Ok((page, per_page.map(|number| number.min(PAGE_ENTRIES_MAX))))
     }
 
     fn read(query: &Query) -> Result<Self, Error> {
@@ -313,10 +314,9 @@ mod tests {
             ("page=1.5", Err("page is invalid".into())),
             ("per_page=x", Err("per_page is invalid".into())),
             ("per_page=0", Err("per_page has a value not allowed".into())),
-            (
-                "per_page=-1",
-                Err("per_page has a value not allowed".into()),
-            ),
+            ("per_page=-1", Ok(Paging::Whole)),
+            ("per_page=-99999999999999999999", Ok(Paging::Whole)),
+            ("page=2&per_page=-1", numbered(2, 20)),
             (
                 "pagination=offset",
                 Err("pagination does not have a valid value".into()),
