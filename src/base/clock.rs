@@ -75,18 +75,12 @@ impl Timestamp {
     /// Reads a date as clients write it: RFC 3339 with an offset, or `YYYY-MM-DD`, which is that
     /// day's midnight in UTC.
     pub fn parse(text: &str) -> Option<Self> {
-        // The longest text with nanoseconds has 35 bytes; a parser should not see more.
-        if text.len() > 40 {
-            return None;
-        }
-        let day = format_description!("[year]-[month]-[day]");
-        let point = if text.len() == 10 {
-            Date::parse(text, day).ok()?.midnight().assume_utc()
-        } else {
-            OffsetDateTime::parse(text, &Rfc3339).ok()?
-        };
-        let ms = i64::try_from(point.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?;
-        Self::in_range(ms)
+        Self::in_range(ms_of_date(text)?)
+    }
+
+    /// The same, but a date before 1970 is the epoch.
+    pub fn parse_or_epoch(text: &str) -> Option<Self> {
+        Self::in_range(ms_of_date(text)?.max(0))
     }
 
     /// Reads since when somebody wants to know something: a date as [`Timestamp::parse`], or how long ago
@@ -133,6 +127,21 @@ impl Timestamp {
     fn in_range(ms: i64) -> Option<Self> {
         (0..=LAST_MS).contains(&ms).then_some(Self(ms))
     }
+}
+
+/// Milliseconds from the epoch to a date, less than 0 before it.
+fn ms_of_date(text: &str) -> Option<i64> {
+    // The longest text with nanoseconds has 35 bytes; a parser should not see more.
+    if text.len() > 40 {
+        return None;
+    }
+    let day = format_description!("[year]-[month]-[day]");
+    let point = if text.len() == 10 {
+        Date::parse(text, day).ok()?.midnight().assume_utc()
+    } else {
+        OffsetDateTime::parse(text, &Rfc3339).ok()?
+    };
+    i64::try_from(point.unix_timestamp_nanos().div_euclid(1_000_000)).ok()
 }
 
 fn ms_of(span_s: u64) -> Option<i64> {

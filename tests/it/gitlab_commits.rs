@@ -163,6 +163,13 @@ fn commits_of_a_time_are_those_within_it() {
         ("?until=2999-01-01T00:00:00", 4),
         ("?since=2999-01-01T00:00:00", 0),
         ("?until=2000-01-01%2000:00:00.123456", 0),
+        // As other clients of GitLab write them, also where they escape no plus.
+        ("?until=2999-1-1", 4),
+        ("?since=%222999-01-01%22", 0),
+        ("?until=2999-01-01%2000:00%20%2B0200", 4),
+        ("?since=2999-01-01T00:00:00+02:00", 0),
+        ("?since=1969-12-31T00:00:00Z", 4),
+        ("?until=1969-12-31", 0),
     ] {
         assert_eq!(count(query), expected, "{query}");
     }

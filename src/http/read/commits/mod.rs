@@ -1,13 +1,13 @@
 //! `GET /projects/<project>/repository/commits`, `…/commits/<reference>`, and its `/diff` and `/refs`
 
+mod filter;
+
 use std::iter;
 
 use serde::Serialize;
 
 use super::stats::{LineCounter, StatsJson};
 use super::{diffs, kept};
-use crate::base::clock::Timestamp;
-use crate::base::file_path::FilePath;
 use crate::base::limits::{COMMITS_FILES_MAX, COMMITS_PASSED_MAX, COMPARE_FILES_MAX};
 use crate::http::error::Error;
 use crate::http::list::pagination;
@@ -19,54 +19,10 @@ use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
-use crate::http::request::query::Query;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
 use crate::repo::{Branch, Commit, FileDifference, Missing, Project, Revision};
-
-/// Which commits are listed.
-#[derive(Debug)]
-struct Filter {
-    since: Option<Timestamp>,
-    until: Option<Timestamp>,
-    author: Option<String>,
-    path: Option<FilePath>,
-}
-
-impl Filter {
-    fn read(query: &Query) -> Result<Self, Error> {
-        let time = |key: &'static str| -> Result<Option<Timestamp>, Error> {
-            let invalid = || Error::Malformed(format!("{key} is invalid"));
-            let text = query.text(key)?;
-            text.map(|text| parse_time(text).ok_or_else(invalid))
-                .transpose()
-        };
-        Ok(Self {
-            since: time("since")?,
-            until: time("until")?,
-            author: query.text("author")?.map(str::to_lowercase),
-            path: params::folder(query.text("path")?)?,
-        })
-    }
-
-    /// True if a commit of the path is one of them.
-    fn takes(&self, commit: &Commit) -> Result<bool, Error> {
-        let is_by = |author: &String| commit.by.to_lowercase().contains(author);
-        if self.until.is_some_and(|until| commit.at > until)
-            || !self.author.as_ref().is_none_or(is_by)
-        {
-            return Ok(false);
-        }
-        let touched = self.path.as_ref().map(|path| commit.touches(path));
-        Ok(touched.transpose()?.unwrap_or(true))
-    }
-}
-
-/// Reads a time as GitLab does in a list of commits: one without an offset, as `PowerShell` and Python write
-/// it, is in UTC.
-fn parse_time(text: &str) -> Option<Timestamp> {
-    Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}Z")))
-}
+use filter::Filter;
 
 /// A commit of a list.
 #[derive(Debug, Serialize)]
