@@ -156,7 +156,7 @@ fn a_malformed_folder_in_a_query_is_refused() {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     let reader = daemon.reader(&project);
     for path in [
-        "..", "a/../b", "a//b", "a%5cb", "%00", "a%0d%0ab", ".git", "%ff", "%zz",
+        "..", "./a", "a/.", "a/../b", "a//b", "a%5cb", "%00", "a%0d%0ab", ".git", "%ff", "%zz",
     ] {
         let query = format!("/tree?path={path}");
         let answer = project.user.get(&project.on("main", &query));
@@ -164,6 +164,9 @@ fn a_malformed_folder_in_a_query_is_refused() {
         let answer = reader.get(&project.read(&query));
         assert_eq!(answer.status, 400, "{path}: {answer:?}");
     }
+    // The root for the Read API alone.
+    let dot = project.user.get(&project.on("main", "/tree?path=."));
+    dot.assert_refused(400);
 }
 
 #[test]

@@ -250,6 +250,7 @@ fn a_path_chooses_a_folder_or_a_file() {
         ("?path=dir/", &below),
         ("?path=a.txt", &|path: &str| path == "a.txt"),
         ("?path=/", &|_: &str| true),
+        ("?path=.", &|_: &str| true),
     ] {
         for extension in [".tar", ".tar.gz", ".zip"] {
             let answer = fetch(&reader, &project, &format!("{extension}{query}"));

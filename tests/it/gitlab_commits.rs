@@ -111,6 +111,7 @@ fn commits_of_a_path_are_those_that_changed_it() {
     assert_eq!(ids("?path=dir/b"), [&*second]);
     assert_eq!(ids("?path=dir/"), [&*second]);
     assert_eq!(ids("?path=none"), [""; 0]);
+    assert_eq!(ids("?path=."), [&*head, &second, &first, &empty]);
     assert_eq!(ids("?path=&author=ALI"), [&*head, &second, &first, &empty]);
     assert_eq!(ids("?author=bob"), [""; 0]);
 }

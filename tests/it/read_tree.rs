@@ -57,6 +57,8 @@ fn a_tree_is_one_folder_or_everything_below_it() {
         ("?path=a/b&recursive=True", &["a/b/c"]),
         ("?path=a%2Fb", &["a/b/c"]),
         ("?path=%2F", &["a", "a-c", "b"]),
+        ("?path=.", &["a", "a-c", "b"]),
+        ("?path=./&ref=test", &["only-in-test"]),
         ("?path=a/", &["a/b", "a/z"]),
         ("?ref=&path=&recursive=false", &["a", "a-c", "b"]),
         (

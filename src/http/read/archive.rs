@@ -20,7 +20,7 @@ pub(super) fn send(
     format: Format,
 ) -> Result<Reply, Error> {
     let reference = params::reference(context.query.text("sha")?)?;
-    let path = params::folder(context.query.text("path")?)?;
+    let path = params::folder_or_dot(context.query.text("path")?)?;
     let not_found = |error: Error| error.revision_as(ABSENT);
     let revision = project.resolve(reference).map_err(Error::from);
     let reply = respond(

@@ -41,7 +41,7 @@ struct Asked {
 impl Asked {
     fn by(context: &RequestContext, project: &Project) -> Result<Self, Error> {
         let reference = params::reference(context.query.text("ref")?)?;
-        let folder = params::folder(context.query.text("path")?)?;
+        let folder = params::folder_or_dot(context.query.text("path")?)?;
         let recursive = context.query.flag("recursive")?;
         let paging = Paging::of_tree(&context.query, recursive)?;
         let list = list_name(project, reference, folder.as_ref(), recursive);

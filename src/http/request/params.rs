@@ -57,6 +57,11 @@ pub(in crate::http) fn folder(text: Option<&str>) -> Result<Option<FilePath>, Er
     Ok(FilePath::parse_folder(text.unwrap_or_default())?)
 }
 
+/// The same in the Read API, where as at GitLab `.` is the root, too.
+pub(in crate::http) fn folder_or_dot(text: Option<&str>) -> Result<Option<FilePath>, Error> {
+    folder(text.filter(|text| !matches!(*text, "." | "./")))
+}
+
 /// The message of a change; an empty one is none.
 pub(in crate::http) fn message(text: Option<&str>) -> Result<Option<Message>, Error> {
     let given = text.filter(|text| !text.is_empty()).map(Message::parse);

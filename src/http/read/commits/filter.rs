@@ -28,7 +28,7 @@ impl Filter {
             since: time("since")?,
             until: time("until")?,
             author: query.text("author")?.map(str::to_lowercase),
-            path: params::folder(query.text("path")?)?,
+            path: params::folder_or_dot(query.text("path")?)?,
         })
     }
 
