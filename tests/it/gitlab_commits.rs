@@ -89,6 +89,50 @@ fn commits_are_of_a_branch_from_a_state_on() {
 }
 
 #[test]
+fn commits_of_a_range_are_those_that_its_beginning_has_not() {
+    let daemon = Daemon::start();
+    let (project, reader) = with_history(&daemon);
+    let [head, second, first, empty] = ids();
+    let listed = |range: &str, name: &str| {
+        let query = format!("?ref_name={range}");
+        field(&reader, &project, &query, name)
+    };
+    let none = [""; 0];
+    assert_eq!(listed(&format!("{first}..main"), "id"), [&*head, &second]);
+    assert_eq!(listed("main@v0002..main@v0003", "id"), [&*second]);
+    assert_eq!(listed("main..main@v0002", "id"), none);
+    // An end that is left out is the head of the default branch.
+    assert_eq!(listed("main@v0003..", "id"), [&*head]);
+    assert_eq!(listed("..main", "id"), none);
+    assert_eq!(listed(&format!("{empty}..HEAD&path=dir"), "id"), [&*second]);
+    let target = project.read(&format!("/commits?ref_name={empty}..main&per_page=1"));
+    let pages: Vec<_> = by_links(&reader, &target)
+        .iter()
+        .map(|commit| commit["id"].clone())
+        .collect();
+    assert_eq!(pages, [head, second, first]);
+
+    let copy = json!({ "name": "test", "from": "main" });
+    let made = project.user.post(&project.admin("/branches"), &copy);
+    made.expect_status(201);
+    project.save("test", "t", "x");
+    project.save("main", "m", "y");
+    assert_eq!(listed("main..test", "title"), ["save t"]);
+    assert_eq!(listed("test..main", "title"), ["save m"]);
+    for range in ["none..main", "main..none", "main@v0099..main"] {
+        let answer = reader.get(&project.read(&format!("/commits?ref_name={range}")));
+        answer.assert_error(404, "404 Commit Not Found");
+    }
+    let three = reader.get(&project.read("/commits?ref_name=main...test"));
+    three.assert_error(
+        400,
+        "ref_name is invalid: of ranges only those with two dots are listed",
+    );
+    let bad = reader.get(&project.read("/commits?ref_name=main..a%20b"));
+    bad.assert_refused(400);
+}
+
+#[test]
 fn a_project_without_a_branch_has_no_commits() {
     let daemon = Daemon::start();
     let project = Project::create(&daemon.user("alice", &[]), "acme/new");

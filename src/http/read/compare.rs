@@ -13,7 +13,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
-use crate::repo::{Commit, Project, Revision};
+use crate::repo::Project;
 
 /// What differs between two revisions.
 #[derive(Debug, Serialize)]
@@ -57,7 +57,9 @@ fn compare(
     unidiff: bool,
 ) -> Result<Reply, Error> {
     let base = repo::merge_base(old, new)?.unwrap_or_else(|| old.clone());
-    let commits = commits::shown(context, project, &commits_between(&base, new)?)?;
+    let between = commits::between(base.clone(), new)?.take(COMPARE_COMMITS_MAX);
+    let between: Vec<_> = between.collect::<repo::Result<_>>()?;
+    let commits = commits::shown(context, project, &between)?;
     let compared_with = if straight { old } else { &base };
     let mut differences = repo::diff_at_most(compared_with, new, COMPARE_FILES_MAX + 1)?;
     let cut = differences.len() > COMPARE_FILES_MAX;
@@ -77,18 +79,4 @@ fn compare(
 fn required<'a>(context: &'a RequestContext, key: &str) -> Result<&'a str, Error> {
     let missing = || Error::Malformed(format!("{key} is missing"));
     context.query.text(key)?.ok_or_else(missing)
-}
-
-/// The commits from a state back to an older one, that one left out, newest first. Where a mode changed it
-/// is met under its commit id in another state.
-fn commits_between(old: &Revision, new: &Revision) -> Result<Vec<Commit>, Error> {
-    let mut between = Vec::new();
-    for commit in new.commits()? {
-        let commit = commit?;
-        if between.len() == COMPARE_COMMITS_MAX || commit.revision.has_commit_id_of(old)? {
-            break;
-        }
-        between.push(commit);
-    }
-    Ok(between)
 }

@@ -1,8 +1,7 @@
 //! `GET /projects/<project>/repository/commits`, `…/commits/<reference>`, and its `/diff` and `/refs`
 
 mod filter;
-
-use std::iter;
+mod source;
 
 use serde::Serialize;
 
@@ -21,8 +20,10 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
-use crate::repo::{Branch, Commit, FileDifference, Missing, Project, Revision};
+use crate::repo::{Branch, Commit, FileDifference, Project, Revision};
 use filter::Filter;
+use source::Source;
+pub(super) use source::between;
 
 /// A commit of a list.
 #[derive(Debug, Serialize)]
@@ -38,32 +39,33 @@ pub(super) fn found_list(
     context: &RequestContext,
     project: &Project,
 ) -> Result<Option<Reply>, Error> {
-    if context.query.flag("all")? {
+    if !matches!(Source::read(&context.query)?, Source::From(_)) {
         // It is never kept.
         return Ok(None);
     }
     kept::found(context, project, &list_key(context, project)?)
 }
 
-/// Lists the states of a branch as commits, with `all` those of all branches, newest first; with `with_stats` each
-/// tells how many lines it changed. It is always paged: each commit's id is a digest, which may have to be computed
-/// first.
+/// Lists the states of a branch as commits, or those of a range, with `all` those of all branches, newest first; with
+/// `with_stats` each tells how many lines it changed. It is always paged: each commit's id is a digest, which may have
+/// to be computed first.
 pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply, Error> {
-    if context.query.flag("all")? {
-        // It tells of the snapshots of all branches, and a past is that of one: what is pruned would stay in it.
-        let page = Page::of(context, project)?;
+    let source = Source::read(&context.query)?;
+    let Source::From(reference) = source else {
+        // It tells of the snapshots of several branches, and a past is that of one: what is pruned would stay in it.
+        let page = Page::of(context, project, source)?;
         return json::respond(
             context,
             &page.commits,
             Freshness::Moving,
             page.headers.lines(),
         );
-    }
+    };
     let key = list_key(context, project)?;
     kept::found_or_made(context, project, &key, || {
         // First: what is removed while it is read ends the answer.
-        let past = project.past(params::reference(context.query.text("ref_name")?)?)?;
-        let page = Page::of(context, project)?;
+        let past = project.past(reference)?;
+        let page = Page::of(context, project, source)?;
         let lines = page.headers.lines();
         let rendered = json::shared(context, &page.commits, lines, Freshness::Moving, key.coding)?;
         let rendered = rendered.telling_of(past);
@@ -90,33 +92,14 @@ struct Page {
 }
 
 impl Page {
-    fn of(context: &RequestContext, project: &Project) -> Result<Self, Error> {
-        let reference = params::reference(context.query.text("ref_name")?)?;
+    fn of(context: &RequestContext, project: &Project, source: Source<'_>) -> Result<Self, Error> {
         let mut filter = Filter::read(&context.query)?;
         let with_stats = context.query.flag("with_stats")?;
         let (page, per_page) = Paging::by_number(&context.query)?;
         let mut skip = (page - 1).saturating_mul(per_page);
         let mut part: Vec<Commit> = Vec::new();
         let mut more = false;
-        let commits: Box<dyn Iterator<Item = repo::Result<Commit>>> = if context
-            .query
-            .flag("all")?
-        {
-            Box::new(project.all_commits(filter.since)?)
-        } else {
-            match project.commits(reference) {
-                Ok(commits) => match filter.path.take() {
-                    Some(path) => Box::new(commits.of_path(path)?),
-                    None => Box::new(commits),
-                },
-                // A project without a branch has no commits.
-                Err(repo::Error::NotFound {
-                    what: Missing::Branch,
-                }) if reference.is_none() => Box::new(iter::empty()),
-                Err(error) => return Err(Error::from(error).revision_as("404 Commit Not Found")),
-            }
-        };
-        for commit in commits {
+        for commit in source.commits(project, &mut filter)? {
             let commit = commit?;
             if filter.since.is_some_and(|since| commit.at < since) {
                 break;
@@ -245,18 +228,20 @@ fn render(
 }
 
 /// True if the commits that are asked for lie far from the head of their branch, or have to be looked for
-/// among others or in all branches, or their diffs are counted, or their states hold so many files that their ids may
-/// take long.
+/// among others, in all branches or between two states, or their diffs are counted, or their states hold so many files
+/// that their ids may take long.
 pub(super) fn list_takes_long(context: &RequestContext, project: &Project) -> Result<bool, Error> {
     for key in ["path", "author", "until"] {
         if context.query.text(key)?.is_some() {
             return Ok(true);
         }
     }
-    if context.query.flag("with_stats")? || context.query.flag("all")? {
+    if context.query.flag("with_stats")? {
         return Ok(true);
     }
-    let reference = context.query.text("ref_name")?;
+    let Source::From(reference) = Source::read(&context.query)? else {
+        return Ok(true);
+    };
     let (page, per_page) = Paging::by_number(&context.query)?;
     Ok(is_costly(project, reference, page, per_page))
 }
