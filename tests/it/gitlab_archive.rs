@@ -31,7 +31,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-fn project(daemon: &Daemon) -> (Project, User) {
+pub(crate) fn project(daemon: &Daemon) -> (Project, User) {
     let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
     for (path, body) in files() {
         project.save("main", &path, body);
@@ -50,7 +50,7 @@ fn commit_id() -> String {
 }
 
 /// What the archive of some paths must hold.
-fn expected(wanted: impl Fn(&str) -> bool) -> Entries {
+pub(crate) fn expected(wanted: impl Fn(&str) -> bool) -> Entries {
     let top = format!("shop.erp-{}/", commit_id());
     let mut entries = Entries::from([(top.clone(), (0o755, Vec::new()))]);
     for (path, body) in files() {
@@ -129,7 +129,7 @@ fn unzip(bytes: &[u8]) -> Entries {
     entries
 }
 
-fn unpack(extension: &str, bytes: &[u8]) -> Entries {
+pub(crate) fn unpack(extension: &str, bytes: &[u8]) -> Entries {
     match extension {
         ".zip" => unzip(bytes),
         ".tar" => untar(bytes),
@@ -142,7 +142,7 @@ fn unpack(extension: &str, bytes: &[u8]) -> Entries {
 }
 
 #[track_caller]
-fn fetch(reader: &User, project: &Project, rest: &str) -> Answer {
+pub(crate) fn fetch(reader: &User, project: &Project, rest: &str) -> Answer {
     reader
         .get(&project.read(&format!("/archive{rest}")))
         .expect_status(200)
@@ -326,6 +326,7 @@ fn what_is_not_there_or_too_large_sends_nothing() {
         assert!(message.contains("at most 1000"), "{message}");
     }
     fetch(&reader, &project, ".tar?path=dir");
+    fetch(&reader, &project, ".tar?exclude_paths=large.bin");
     let head = reader.head(&project.read("/archive.tar?path=dir"));
     assert_eq!((head.status, head.body), (200, vec![]));
 }

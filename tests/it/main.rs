@@ -40,6 +40,7 @@ mod gitlab_coding;
 mod gitlab_commits;
 mod gitlab_compare;
 mod gitlab_encodings;
+mod gitlab_excluded;
 mod gitlab_files;
 mod gitlab_links;
 mod gitlab_modes;

@@ -5,6 +5,7 @@
 //! order in them that the content does not say. The compressor is the pure Rust one, which does not
 //! look at the machine it runs on.
 
+mod left_out;
 pub(in crate::http) mod respond;
 mod tarball;
 mod zipfile;
@@ -21,6 +22,7 @@ use super::reply::stream::Pieces;
 use crate::base::limits::READ_CHUNK_BYTES;
 use crate::repo;
 use crate::repo::{Body, Content, FileView, Listing};
+use left_out::LeftOut;
 use tarball::Tar;
 use zipfile::Zip;
 
@@ -73,8 +75,8 @@ impl Format {
 /// What goes into an archive.
 #[derive(Clone, Debug)]
 pub(super) enum Selection {
-    /// Everything below a folder: its recursive listing.
-    Folder(Listing),
+    /// Everything below a folder: its recursive listing, but for what is left out.
+    Folder(Listing, LeftOut),
     /// One file, with its full path.
     File(String, FileView),
 }
@@ -268,30 +270,42 @@ impl Entries {
     }
 
     fn next(&mut self) -> io::Result<Option<Entry>> {
-        if self.ahead.is_empty() {
-            self.look_ahead().map_err(io::Error::other)?;
-        }
+        while self.ahead.is_empty() && self.look_ahead().map_err(io::Error::other)? {}
         Ok(self.ahead.pop_front())
     }
 
-    fn look_ahead(&mut self) -> repo::Result<()> {
+    /// Looks up some more, of which all may be left out; false where there are no more.
+    fn look_ahead(&mut self) -> repo::Result<bool> {
         let below = &self.folder;
         match &self.selection {
-            Selection::Folder(listing) => {
+            Selection::Folder(listing, left_out) => {
                 let part = listing.opened_part(self.known, ENTRIES_AT_ONCE)?;
-                self.known += part.len() as u64;
-                self.ahead.extend(part.into_iter().map(|(path, file)| {
-                    let slash = if file.is_none() { "/" } else { "" };
-                    (format!("{below}{path}{slash}"), file)
-                }));
+                let are_more = !part.is_empty();
+                for (path, file) in part {
+                    self.known += 1;
+                    match left_out.entries_below(&path) {
+                        None => {
+                            let slash = if file.is_none() { "/" } else { "" };
+                            let path = format!("{below}{path}{slash}");
+                            self.ahead.push_back((path, file));
+                        }
+                        Some(0) => {}
+                        // They come next, and are passed.
+                        Some(entries) => {
+                            self.known += entries;
+                            break;
+                        }
+                    }
+                }
+                Ok(are_more)
             }
             Selection::File(path, file) if self.known == 0 => {
                 self.known = 1;
                 let path = format!("{below}{path}");
                 self.ahead.push_back((path, Some(file.clone())));
+                Ok(true)
             }
-            Selection::File(..) => {}
+            Selection::File(..) => Ok(false),
         }
-        Ok(())
     }
 }

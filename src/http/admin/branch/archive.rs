@@ -1,5 +1,7 @@
 //! `GET …/archive.zip` and the other forms, of a branch and of its snapshots.
 
+use std::collections::BTreeSet;
+
 use crate::access::Caller;
 use crate::http::admin::open::open_state;
 use crate::http::archive::Format;
@@ -26,9 +28,9 @@ pub(super) fn send(
     let revision = open_state(context, caller, at, version)?;
     respond(
         context,
-        revision.project().repo_id(),
         &revision,
         path.as_ref(),
+        &BTreeSet::new(),
         format,
         Freshness::Moving,
     )
