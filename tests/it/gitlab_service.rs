@@ -247,6 +247,29 @@ fn projects_are_those_of_the_token() {
                 "plain.erp",
             ],
         ),
+        // Nobody gives stars.
+        (
+            "order_by=star_count&sort=asc",
+            &[
+                "b/Shop.erp",
+                "a/shop.erp",
+                "plain.erp",
+                "a/прайс.erp",
+                "c.erp",
+            ],
+        ),
+        ("order_by=star_count", &newest),
+        ("order_by=similarity", &newest),
+        (
+            "order_by=similarity&search=.erp",
+            &[
+                "c.erp",
+                "plain.erp",
+                "a/shop.erp",
+                "b/Shop.erp",
+                "a/прайс.erp",
+            ],
+        ),
         ("search=SHOP", &["a/shop.erp", "b/Shop.erp"]),
         ("search=%D0%9F%D0%A0%D0%90", &["a/прайс.erp"]),
         ("search=bobs", &[]),
@@ -291,6 +314,29 @@ fn projects_are_those_of_the_token() {
     let listed = elements(&daemon.reader(&bob).get(&format!("{READ}/projects")));
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0]["id"], bob.number);
+}
+
+#[test]
+fn owned_projects_are_those_of_the_owner_of_the_token() {
+    let daemon = Daemon::start();
+    let bobs = Project::create(&daemon.user("bob", &[]), "acme/bobs");
+    let alice = daemon.user("alice", &["ROLE_SITEBUILDER_USER__acme"]);
+    let own = Project::create(&alice, "own");
+    let token = alice.issue(&json!({ "name": "both", "repos": [bobs.id, own.id] }));
+    let reader = daemon.token(token["tokenString"].as_str().unwrap());
+    let numbers = |query: &str| -> Vec<Value> {
+        let listed = elements(&reader.get(&format!("{READ}/projects{query}")));
+        listed.iter().map(|project| project["id"].clone()).collect()
+    };
+    let both = [own.number, bobs.number];
+    for query in ["", "?owned=false", "?owned=", "?membership=true"] {
+        assert_eq!(numbers(query), both, "{query}");
+    }
+    for query in ["?owned=true", "?owned=1&membership=1&per_page=1"] {
+        assert_eq!(numbers(query), [own.number], "{query}");
+    }
+    let answer = reader.get(&format!("{READ}/projects?owned=x"));
+    answer.assert_error(400, "owned is invalid");
 }
 
 #[test]

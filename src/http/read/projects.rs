@@ -183,12 +183,14 @@ struct Filter<'a> {
     id_after: Option<u64>,
     id_before: Option<u64>,
     visibility: Option<&'a str>,
+    /// The account that owns them.
+    owner: Option<u64>,
     /// Only those that are archived, which none is.
     archived: bool,
 }
 
 impl<'a> Filter<'a> {
-    fn of(query: &'a Query) -> Result<Self, Error> {
+    fn of(query: &'a Query, holder: &TokenHolder) -> Result<Self, Error> {
         let number = |key: &'static str| -> Result<Option<u64>, Error> {
             let invalid = |_| Error::Malformed(format!("{key} is invalid"));
             let text = query.text(key)?;
@@ -203,6 +205,7 @@ impl<'a> Filter<'a> {
             id_after: number("id_after")?,
             id_before: number("id_before")?,
             visibility,
+            owner: query.flag("owned")?.then(|| holder.owner().number()),
             archived: query.flag("archived")?,
         })
     }
@@ -218,6 +221,7 @@ impl<'a> Filter<'a> {
             && self
                 .visibility
                 .is_none_or(|wanted| wanted == visibility(id))
+            && self.owner.is_none_or(|owner| project.owner() == owner)
             && !self.archived
     }
 }
@@ -233,16 +237,20 @@ enum Order {
     Path,
     Made,
     Activity,
+    /// How much of the identifier is what was searched for: the shorter it is, the more.
+    Similarity,
 }
 
 impl Order {
     fn parse(text: &str) -> Result<Self, Error> {
         match text {
-            "id" => Ok(Self::Number),
+            // Nobody gives stars.
+            "id" | "star_count" => Ok(Self::Number),
             "name" => Ok(Self::Name),
             "path" => Ok(Self::Path),
             "created_at" => Ok(Self::Made),
             "updated_at" | "last_activity_at" => Ok(Self::Activity),
+            "similarity" => Ok(Self::Similarity),
             _ => Err(Error::malformed("order_by does not have a valid value")),
         }
     }
@@ -256,6 +264,10 @@ impl Order {
             Self::Path => (id.to_string(), 0),
             Self::Made => (String::new(), project.created_at().ms()),
             Self::Activity => (String::new(), project.updated_at()?.ms()),
+            Self::Similarity => {
+                let letters = i64::try_from(id.as_str().chars().count()).unwrap_or(i64::MAX);
+                (String::new(), -letters)
+            }
         };
         Ok((text, rank, project.number()))
     }
@@ -265,19 +277,23 @@ impl Order {
 type Place = (String, i64, u64);
 
 /// Lists the projects that the token opens, of which a [`Filter`] may take some. As at GitLab the newest comes first,
-/// unless `order_by` and `sort` say otherwise. `membership`, `owned` and `simple` make no difference: all of them are
-/// the holder's, and the short form is a part of the long one.
+/// unless `order_by` and `sort` say otherwise, and also where they are ordered by their similarity to a search that is
+/// not there. `membership` and `simple` make no difference: the holder may read all of them, and the short form is a
+/// part of the long one.
 pub(super) fn list(context: &RequestContext, holder: &TokenHolder) -> Result<Reply, Error> {
     let query = &context.query;
     let paging = Paging::of(query)?;
-    let order_by = query.text("order_by")?.unwrap_or("created_at");
+    let order_by = match query.text("order_by")? {
+        Some("similarity") if query.text("search")?.is_none() => "created_at",
+        given => given.unwrap_or("created_at"),
+    };
     let order = Order::parse(order_by)?;
     let falling = match query.text("sort")? {
         None | Some("desc") => true,
         Some("asc") => false,
         Some(_) => return Err(Error::malformed("sort does not have a valid value")),
     };
-    let filter = Filter::of(query)?;
+    let filter = Filter::of(query, holder)?;
     let found = context
         .gate()
         .projects_by_token(holder, |project| filter.takes(project))?;
