@@ -225,7 +225,8 @@ fn the_oldest_session_gives_way() {
 
 #[test]
 fn a_login_just_before_the_end_of_all_sessions_leaves_no_record() {
-    let ends: [(&str, fn(&World, &Caller), usize); 4] = [
+    type End = (&'static str, fn(&World, &Caller), usize);
+    let ends: [End; 4] = [
         ("a new password", |world, _| new_password(world), 0),
         (
             "disabled",
@@ -319,7 +320,8 @@ fn changed_while(
 
 #[test]
 fn what_a_session_has_under_way_ends_with_it() {
-    let ends: [(&str, fn(&World, &Secret)); 4] = [
+    type End = (&'static str, fn(&World, &Secret));
+    let ends: [End; 4] = [
         ("a new password", |world, _| new_password(world)),
         ("disabled and enabled", |world, _| disable_and_enable(world)),
         ("a logout", |world, cookie| {

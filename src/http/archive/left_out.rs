@@ -8,7 +8,7 @@ use crate::repo::Revision;
 
 /// Files and folders that are left out, each with what lies below it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LeftOut {
+pub(in crate::http) struct LeftOut {
     /// How many entries lie below each, by its path. None of them lies below another.
     below: BTreeMap<FilePath, u64>,
     bytes: u64,

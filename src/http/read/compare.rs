@@ -13,7 +13,7 @@ use crate::http::request::context::RequestContext;
 use crate::http::request::params;
 use crate::http::shape::commit::CommitJson;
 use crate::repo;
-use crate::repo::Project;
+use crate::repo::{Project, Revision};
 
 /// What differs between two revisions.
 #[derive(Debug, Serialize)]
