@@ -15,10 +15,10 @@ use super::failure::failure;
 use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
+use super::writer::RefusedWrites;
 use crate::base::clock::{Clock, SystemClock, Timestamp, told_of_skew};
 use crate::store::bucket::RefusedUploads;
-use crate::store::writes::Trouble;
-use crate::store::{LargeBodies, Result, StoreError};
+use crate::store::{LargeBodies, Result, StoreError, Writes};
 
 const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
 /// What the database's clock showed then, in milliseconds since 1970.
@@ -45,7 +45,7 @@ const BEAT_MAX: Duration = Duration::from_secs(10);
 pub(super) struct Beats {
     link: Link,
     changes: Arc<Changes>,
-    want_of_room: Arc<Trouble>,
+    refused_writes: Arc<RefusedWrites>,
     /// Where large blobs lie in a bucket.
     refused_uploads: Option<Arc<RefusedUploads>>,
     skew: Arc<Skew>,
@@ -55,11 +55,11 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    /// Those of a daemon that follows these changes, and whose commits may meet this want of room.
+    /// Those of a daemon that follows these changes, and whose own may be refused for this.
     pub(super) fn new(
         server: &Arc<Server>,
         changes: &Arc<Changes>,
-        want_of_room: &Arc<Trouble>,
+        refused_writes: &Arc<RefusedWrites>,
         refused_uploads: Option<&Arc<RefusedUploads>>,
         skew: &Arc<Skew>,
     ) -> Self {
@@ -67,7 +67,7 @@ impl Beats {
         Self {
             link: Link::new(server, BEAT_SETTINGS),
             changes: Arc::clone(changes),
-            want_of_room: Arc::clone(want_of_room),
+            refused_writes: Arc::clone(refused_writes),
             refused_uploads: refused_uploads.map(Arc::clone),
             skew: Arc::clone(skew),
             id: rand::random(),
@@ -134,14 +134,19 @@ impl Beats {
     /// say there.
     fn refuses(&self) -> Option<String> {
         let uploads = self.refused_uploads.as_ref().map(|last| last.lasting());
-        let refuses = match uploads {
+        let refuses = match (self.refused_writes.lasting(), uploads) {
             _ if matches!(self.changes.require(), Err(StoreError::WentBack)) => {
                 "everything: the database no longer has changes that it had; see that it is the right one, \
                  and restart the daemon"
             }
-            _ if self.want_of_room.lasts() => "changes: the disk of the database is full",
-            Some(LargeBodies::Full) => "large files: their bucket is full, or its quota is used up",
-            Some(LargeBodies::Denied) => {
+            (Writes::Full, _) => "changes: the disk of the database is full",
+            (Writes::Away, _) => {
+                "changes: the role of the daemon lacks a right; its log says which"
+            }
+            (_, Some(LargeBodies::Full)) => {
+                "large files: their bucket is full, or its quota is used up"
+            }
+            (_, Some(LargeBodies::Denied)) => {
                 "large files: their bucket refuses writes to its keys, which need s3:PutObject there"
             }
             _ => {

@@ -119,7 +119,8 @@ impl Link {
     }
 
     /// The same. Another link is asked, too, once the connection of this one is silent: it alone may be lost, which
-    /// nothing tells as long as the other end is there. Where both are slow the first answer counts.
+    /// nothing tells as long as the other end is there. Where both are slow the first answer counts. It is asked, too,
+    /// where this one gets no connection: those that are there live on where nobody may connect any more.
     ///
     /// # Errors
     /// As [`Link::read`].
@@ -133,7 +134,14 @@ impl Link {
         loop {
             // It may have taken long to find that the one before was lost.
             let connected_by = deadline.min(Instant::now() + CONNECTION_WAIT_MAX);
-            let session = self.session(connected_by).await?;
+            let session = match self.session(connected_by).await {
+                Ok(session) => session,
+                Err(refused) => {
+                    let asked = async { other?.ask(sql, params, connected_by).await };
+                    let rows = timeout_at(deadline, asked).await.ok().flatten();
+                    return rows.ok_or(refused);
+                }
+            };
             let beside = async {
                 let other = other?;
                 session.until_silent().await;
@@ -192,11 +200,19 @@ impl Link {
     /// # Errors
     /// [`StoreError::Unavailable`] if there is none at the deadline, [`StoreError::Unfit`].
     pub(super) async fn session(&self, deadline: Instant) -> Result<Arc<Session>> {
-        self.session_by(deadline, deadline).await
+        let made = self.session_by(deadline, deadline).await;
+        if let Err(refused @ StoreError::Unfit { .. }) = &made {
+            // All that goes over other connections may be well, so that nothing else tells it.
+            self.server.reports().tell_unreached(refused);
+            self.note_in_vain();
+        }
+        let session = made?;
+        self.require_history(&session).await?;
+        Ok(session)
     }
 
     /// The first connection of a process. Nothing tells it yet which of several hosts is silent, so that an attempt that
-    /// goes on from one to the next may take longer than later ones.
+    /// goes on from one to the next may take longer than later ones. Why it is refused, the process says as it ends.
     ///
     /// # Errors
     /// As [`Link::session`].
@@ -209,9 +225,7 @@ impl Link {
     /// No attempt begins after the one moment, or is waited for after the other.
     async fn session_by(&self, last_attempt: Instant, deadline: Instant) -> Result<Arc<Session>> {
         let in_vain = || {
-            if self.is_awaited {
-                self.server.reports().note_in_vain();
-            }
+            self.note_in_vain();
             StoreError::Unavailable
         };
         let unavailable = |_| in_vain();
@@ -239,6 +253,29 @@ impl Link {
             sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;
             pause = PAUSE_MAX.min(pause * 2);
         }
+    }
+
+    /// Notes that no connection was to be had, where somebody waits for one.
+    fn note_in_vain(&self) {
+        if self.is_awaited {
+            self.server.reports().note_in_vain();
+        }
+    }
+
+    /// Looks whether a connection leads to the history in which it makes sense what is asked.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`].
+    async fn require_history(&self, session: &Arc<Session>) -> Result<()> {
+        let timeline = session.timeline;
+        let first = self.history.as_ref().map(|it| it.get_or_init(|| timeline));
+        if first.is_none_or(|first| *first == timeline) {
+            return Ok(());
+        }
+        self.discard(session).await;
+        Err(unfit(
+            "another server has taken its place since this began; begin again",
+        ))
     }
 
     /// Has what comes next go over a new connection.
@@ -283,12 +320,6 @@ impl Link {
         })?;
         let (started, timeline) = self.server.require(&client).await?;
         self.server.reports().note_reached();
-        let first = self.history.as_ref().map(|it| it.get_or_init(|| timeline));
-        if first.is_some_and(|first| *first != timeline) {
-            return Err(unfit(
-                "another server has taken its place since this began; begin again",
-            ));
-        }
         Ok(Session {
             client,
             started,

@@ -196,7 +196,7 @@ impl PostgresStore {
             let beats = Beats::new(
                 &self.server,
                 &self.changes,
-                writer.want_of_room(),
+                writer.refused(),
                 self.bucket.as_ref().map(|bucket| bucket.refused_uploads()),
                 &self.skew,
             );
@@ -428,8 +428,7 @@ impl Store for PostgresStore {
         };
         match self.changes.require() {
             Ok(()) if self.server.reports().is_unreachable() => Writes::Away,
-            Ok(()) if writer.want_of_room().lasts() => Writes::Full,
-            Ok(()) => Writes::Taken,
+            Ok(()) => writer.refused().lasting(),
             Err(StoreError::WentBack) => Writes::WentBack,
             Err(_) => Writes::Away,
         }

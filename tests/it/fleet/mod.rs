@@ -58,6 +58,19 @@ impl Fleet {
         (place, proxy)
     }
 
+    /// The same place for this role, which may do from now on what daemons do.
+    fn place_of_role(&self, role: &str) -> Place {
+        let mut place = self.place.clone();
+        let Place::Database { url, database, .. } = &mut place else {
+            unreachable!("it lies in a database");
+        };
+        let store = ["--store", database.url.as_str()];
+        let granted = commands::run(&[&["migrate", "--daemon-role", role][..], &store].concat());
+        assert!(granted.status.success(), "{granted:?}");
+        *url = database.url.replace("//siteconf@", &format!("//{role}@"));
+        place
+    }
+
     fn bucket(&self) -> &TestBucket {
         match &self.place {
             Place::Database {

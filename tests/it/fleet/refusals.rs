@@ -5,11 +5,16 @@ use serde_json::{Value, json};
 use super::Fleet;
 use super::away::until;
 use super::commands::{assert_refused, run};
-use crate::harness::{Daemon, Project, User, own_folder, soon};
+use crate::harness::{Daemon, Place, Project, User, own_folder, soon};
 
 /// Ends all connections of daemons, at the server.
 const END_CONNECTIONS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE application_name = 'siteconf' AND datname = current_database()";
+
+const NOT_USABLE: &str =
+    "the database of the service cannot be used; the log of the service says why";
+const NOT_READY: &str =
+    "not ready: the database does not answer, or cannot be used; the log says why";
 
 /// The exit code of `status`, why it says that changes are refused, and what is to be done.
 pub(super) fn status(daemon: &Daemon) -> (Option<i32>, Value, Value) {
@@ -295,14 +300,90 @@ fn a_daemon_that_gets_no_more_connections_is_not_ready_until_it_does() {
         drop(save());
         daemon.anonymous().get("/readyz")
     };
-    until(save_and_look, 503).assert_error(
-        503,
-        "not ready: the database does not answer, or cannot be used; the log says why",
-    );
+    until(save_and_look, 503).assert_error(503, NOT_READY);
     soon(|| daemon.log().contains("too many connections for database"));
     database.ask(&format!("ALTER DATABASE \"{name}\" CONNECTION LIMIT -1"));
     until(save, 200);
     daemon.anonymous().get("/readyz").expect_status(200);
+}
+
+#[test]
+fn a_daemon_that_may_not_connect_any_more_reads_on_and_tells_why_nothing_is_saved() {
+    let fleet = Fleet::new();
+    let Place::Database { database, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    database.ask("CREATE ROLE shut_out LOGIN");
+    let daemon = Daemon::start_at(fleet.place_of_role("shut_out"), own_folder(), &[]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = || project.user.put(&project.file("main", "a.xml"), b"<a/>");
+    save().expect_status(201);
+    let look_up = |number: u32| {
+        // Nobody knows yet that there is no such token.
+        let unknown = daemon.token(&format!("{number:064x}"));
+        unknown.get(&project.raw("a.xml")).expect_status(401);
+    };
+    // More than there are connections that read.
+    (0..8).for_each(look_up);
+
+    database.ask("ALTER ROLE shut_out NOLOGIN");
+    for (last_asked, most) in [("siteconf.commit_v", "ALL"), ("FROM siteconf.record", "1")] {
+        let ended = database.ask(&format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'siteconf'
+             AND datname = current_database() AND query LIKE '%{last_asked}%' LIMIT {most}"
+        ));
+        assert!(!ended.is_empty());
+    }
+    // Each of the connections has its turn, also the one that reads no more.
+    (8..16).for_each(look_up);
+    // Of the first it may not be known whether it was made.
+    soon(|| save().text().contains(NOT_USABLE));
+    save().assert_error(503, NOT_USABLE);
+    soon(|| {
+        let log = daemon.log();
+        let mut told = log
+            .lines()
+            .filter(|line| line.contains("the database cannot be reached"));
+        told.any(|line| line.contains("is not permitted to log in"))
+    });
+    let save_and_look = || {
+        drop(save());
+        daemon.anonymous().get("/readyz")
+    };
+    until(save_and_look, 503).assert_error(503, NOT_READY);
+    (16..24).for_each(look_up);
+
+    database.ask("ALTER ROLE shut_out LOGIN");
+    until(save, 200);
+    until(|| daemon.anonymous().get("/readyz"), 200);
+    (24..32).for_each(look_up);
+}
+
+#[test]
+fn a_right_that_the_role_of_daemons_lacks_is_told_until_it_is_given() {
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = |text: &[u8]| project.user.put(&project.file("main", "a.xml"), text);
+    save(b"<a/>").expect_status(201);
+    database.ask("REVOKE EXECUTE ON FUNCTION siteconf.commit_v2 FROM daemon");
+    save(b"<b/>").assert_error(503, NOT_USABLE);
+    daemon
+        .anonymous()
+        .get("/readyz")
+        .assert_error(503, NOT_READY);
+    let told = daemon.logged("the database refuses what it is asked");
+    let why = "permission denied for function commit_v2 (42501)";
+    assert_eq!(told["error"], why, "{told}");
+    assert_refuses(
+        &daemon,
+        "changes: the role of the daemon lacks a right; its log says which",
+    );
+    database.ask("GRANT EXECUTE ON FUNCTION siteconf.commit_v2 TO daemon");
+    save(b"<b/>").expect_status(200);
+    daemon.anonymous().get("/readyz").expect_status(200);
+    soon(|| status(&daemon) == well());
 }
 
 #[test]

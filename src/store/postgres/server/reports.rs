@@ -17,7 +17,7 @@ const UNREACHABLE_FOR: Duration = Duration::from_secs(5);
 pub(in crate::store::postgres) struct Reports {
     /// Why it could not be reached.
     unreached: Repeated,
-    /// That a connection which somebody waited for was not made in time, also while others last.
+    /// That a connection which somebody waited for was refused, or not made in time, also while others last.
     in_vain: Trouble,
     warnings: Repeated,
     refusals: Repeated,
@@ -48,27 +48,26 @@ impl Reports {
         }
     }
 
-    /// Tells the log why a statement was refused, where the store's error does not say: of a lock in the way, for
-    /// instance.
+    /// Tells the log why a statement was refused, where whoever asked is not told: of a lock in the way, for instance,
+    /// or of a right that is missing.
     pub(in crate::store::postgres) fn tell_refused(&self, error: &tokio_postgres::Error) {
-        let says_why = !matches!(
-            failure(error),
+        let told = match failure(error) {
             StoreError::Busy
-                | StoreError::LockInTheWay
-                | StoreError::Unavailable
-                | StoreError::Full
-                | StoreError::ReadOnly
-        );
+            | StoreError::LockInTheWay
+            | StoreError::Unavailable
+            | StoreError::Full
+            | StoreError::ReadOnly => {
+                "the database refuses what it is asked; pg_stat_activity shows who is in its way"
+            }
+            StoreError::Unfit { .. } => "the database refuses what it is asked",
+            _ => return,
+        };
         let said = said_by(error);
         // It tells one table from another.
         let at = error.as_db_error().and_then(DbError::where_);
         let cause = format!("{said} {}", at.unwrap_or_default());
-        if !says_why && self.refusals.is_due(&cause) {
-            tracing::warn!(
-                error = said,
-                at,
-                "the database refuses what it is asked; pg_stat_activity shows who is in its way"
-            );
+        if self.refusals.is_due(&cause) {
+            tracing::warn!(error = said, at, "{told}");
         }
     }
 
@@ -78,7 +77,7 @@ impl Reports {
         self.in_vain.note(false);
     }
 
-    /// Says that somebody waits no longer for a connection that could not be made.
+    /// Says that somebody was refused a connection, or waits no longer for one that could not be made.
     pub(in crate::store::postgres) fn note_in_vain(&self) {
         self.in_vain.note(true);
     }

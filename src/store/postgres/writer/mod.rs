@@ -2,6 +2,7 @@
 //! group: one call of the database, one transaction, one sync.
 
 mod pruning;
+mod refused;
 
 use std::collections::VecDeque;
 use std::iter;
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use self::pruning::prune;
+pub(super) use self::refused::RefusedWrites;
 use super::READER_SETTINGS;
 use super::changes::Changes;
 use super::failure::{Meaning, failure, meaning_of, said_by};
@@ -25,7 +27,6 @@ use super::row::signed;
 use super::server::{Server, Timeline};
 use crate::base::limits::{BATCHES_PER_TRANSACTION_MAX, BATCHES_WAITING_MAX};
 use crate::base::threads::lock;
-use crate::store::writes::Trouble;
 use crate::store::{Result, StoreError};
 
 const COMMIT: &str = "SELECT before, kinds, versions, details FROM siteconf.commit_v2(\
@@ -54,7 +55,7 @@ SET enable_mergejoin = off;
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Sender<Job>,
-    want_of_room: Arc<Trouble>,
+    refused: Arc<RefusedWrites>,
     timeline: Arc<Mutex<Option<Timeline>>>,
     task: JoinHandle<()>,
 }
@@ -71,7 +72,7 @@ impl Writer {
             "{WRITER_SETTINGS}SET siteconf.writer = {};",
             changes.writer()
         );
-        let want_of_room = Arc::new(Trouble::of_room());
+        let refused = Arc::new(RefusedWrites::default());
         let (written, counted) = watch::channel(0);
         drop(runtime.spawn(prune(
             Link::new(server, READER_SETTINGS).awaited_by_nobody(),
@@ -80,7 +81,7 @@ impl Writer {
         let timeline = Arc::default();
         let calls = Calls {
             timeline: Arc::clone(&timeline),
-            want_of_room: Arc::clone(&want_of_room),
+            refused: Arc::clone(&refused),
             link: Link::new(server, named),
             changes: Arc::clone(changes),
             writer: rand::random(),
@@ -90,7 +91,7 @@ impl Writer {
         let task = runtime.spawn(calls.run(received));
         Self {
             jobs,
-            want_of_room,
+            refused,
             timeline,
             task,
         }
@@ -104,9 +105,9 @@ impl Writer {
         })
     }
 
-    /// That the last group found no room.
-    pub(super) fn want_of_room(&self) -> &Arc<Trouble> {
-        &self.want_of_room
+    /// Why the last groups were refused.
+    pub(super) fn refused(&self) -> &Arc<RefusedWrites> {
+        &self.refused
     }
 
     /// The history in which it writes, once it has written.
@@ -124,7 +125,7 @@ impl Writer {
 struct Calls {
     link: Link,
     timeline: Arc<Mutex<Option<Timeline>>>,
-    want_of_room: Arc<Trouble>,
+    refused: Arc<RefusedWrites>,
     changes: Arc<Changes>,
     /// With the serial of a group, the name under which its outcome is kept.
     writer: [u8; 16],
@@ -190,7 +191,7 @@ impl Calls {
 
     /// Tells all callers, once none of the group counts as a change of others any more.
     fn tell(&self, group: Vec<Job>, outcomes: Outcomes) {
-        self.note_room(&group, &outcomes);
+        self.note_made(&group, &outcomes);
         let own = outcomes.before.zip(outcomes.last());
         let all = group.into_iter().zip(outcomes.of_batches);
         let callers: Vec<_> = all.map(|(job, outcome)| job.observed(outcome)).collect();
@@ -202,13 +203,11 @@ impl Calls {
         }
     }
 
-    /// Notes whether there was room. What adds no object may still find some on pages that are there.
-    fn note_room(&self, group: &[Job], outcomes: &Outcomes) {
+    /// Notes which changes were made.
+    fn note_made(&self, group: &[Job], outcomes: &Outcomes) {
         for (job, outcome) in group.iter().zip(&outcomes.of_batches) {
-            match outcome {
-                Err(StoreError::Full) => self.want_of_room.note(true),
-                Ok(_) if !job.batch.objects.is_empty() => self.want_of_room.note(false),
-                _ => {}
+            if outcome.is_ok() {
+                self.refused.note_made(!job.batch.objects.is_empty());
             }
         }
     }
@@ -282,6 +281,7 @@ impl Calls {
                     }
                     Meaning::Again | Meaning::Raised | Meaning::Refused => {
                         self.link.tell_refused(&error);
+                        self.refused.note_refusal(&failure(&error));
                         return Err(Box::new(move || failure(&error)));
                     }
                 },
