@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_postgres::Row;
 
 use super::link::{Link, Session};
 use super::server::Server;
@@ -23,8 +24,8 @@ const LANE_SETTINGS: &str = "SET lock_timeout = '1900ms'; SET statement_timeout 
 /// that is not, one at a time.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    free: Link,
-    waits: Link,
+    free: Arc<Link>,
+    waits: Arc<Link>,
     turn: Arc<Mutex<()>>,
 }
 
@@ -32,6 +33,7 @@ pub(super) struct Lanes {
 #[derive(Debug)]
 pub(super) struct Lane {
     key: String,
+    link: Arc<Link>,
     session: Arc<Session>,
     runtime: Handle,
     /// Of a lane that was waited for.
@@ -42,8 +44,8 @@ impl Lanes {
     /// A way that connects when it is first used.
     pub(super) fn new(server: &Arc<Server>) -> Self {
         Self {
-            free: Link::new(server, LANE_SETTINGS),
-            waits: Link::new(server, LANE_SETTINGS),
+            free: Arc::new(Link::new(server, LANE_SETTINGS)),
+            waits: Arc::new(Link::new(server, LANE_SETTINGS)),
             turn: Arc::default(),
         }
     }
@@ -52,12 +54,12 @@ impl Lanes {
     pub(super) async fn take(&self, key: String) -> Option<Lane> {
         let deadline = Instant::now() + TURN_WAIT_MAX;
         if let Some(session) = taken(&self.free, TAKE_FREE, &key, deadline).await? {
-            return Some(Lane::of(key, session, None));
+            return Some(Lane::of(key, &self.free, session, None));
         }
         let turn = Arc::clone(&self.turn).lock_owned();
         let turn = timeout_at(deadline, turn).await.ok()?;
         let session = taken(&self.waits, TAKE, &key, deadline).await??;
-        Some(Lane::of(key, session, Some(turn)))
+        Some(Lane::of(key, &self.waits, session, Some(turn)))
     }
 }
 
@@ -88,9 +90,15 @@ async fn taken(
 }
 
 impl Lane {
-    fn of(key: String, session: Arc<Session>, turn: Option<OwnedMutexGuard<()>>) -> Self {
+    fn of(
+        key: String,
+        link: &Arc<Link>,
+        session: Arc<Session>,
+        turn: Option<OwnedMutexGuard<()>>,
+    ) -> Self {
         Self {
             key,
+            link: Arc::clone(link),
             session,
             runtime: Handle::current(),
             turn,
@@ -101,11 +109,20 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         let turn = self.turn.take();
-        let (key, session) = (std::mem::take(&mut self.key), Arc::clone(&self.session));
+        let key = std::mem::take(&mut self.key);
+        let (link, session) = (Arc::clone(&self.link), Arc::clone(&self.session));
         drop(self.runtime.spawn(async move {
-            // Without the connection it is left already.
-            drop(session.query(LEAVE, &[&key]).await);
+            let left = timeout(TURN_WAIT_MAX, session.query(LEAVE, &[&key])).await;
+            let is_left = matches!(left, Ok(Ok(rows)) if rows.first().is_some_and(is_true));
+            if !is_left {
+                // Others would wait for it as long as the connection lasts, which ends with the lanes that it has now.
+                link.discard(&session).await;
+            }
             drop(turn);
         }));
     }
+}
+
+fn is_true(row: &Row) -> bool {
+    row.try_get(0).unwrap_or(false)
 }

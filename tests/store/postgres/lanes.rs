@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use super::large::soon;
 use crate::fixture::of_write;
-use crate::server::Database;
+use crate::server::{DAEMON_ROLE, Database};
 
 const WAITING: &str = "SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%pg_advisory_lock(1936290916,%' AND wait_event = 'advisory'";
@@ -43,6 +43,23 @@ fn is_waited_for(database: &Database, one: &PostgresStore, other: &PostgresStore
         drop(lanes);
         waiting.join().unwrap() && has_free
     })
+}
+
+#[test]
+fn a_lane_that_is_not_left_when_it_should_be_ends_with_its_connection() {
+    let database = Database::new();
+    PostgresStore::grant(&database.url, DAEMON_ROLE).unwrap();
+    let one = PostgresStore::open(&database.url_of_daemon()).unwrap();
+    let other = database.open();
+    let leave = "FUNCTION pg_advisory_unlock(int, int)";
+    database.ask(&format!("REVOKE EXECUTE ON {leave} FROM PUBLIC"));
+    // Whoever is held up for 2 seconds has none, and another try.
+    let lane = (0..5).find_map(|_| one.lane("a"));
+    assert!(lane.is_some());
+    drop(lane);
+    soon(|| other.lane("a").is_some());
+    // It has another connection for the next one.
+    soon(|| one.lane("a").is_some());
 }
 
 #[test]
