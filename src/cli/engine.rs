@@ -6,7 +6,7 @@ use super::settings::{Settings, text_of};
 use super::{Error, Result, bucket};
 use crate::store::StoreError;
 use crate::store::bucket_url::BucketUrl;
-use crate::store::database_url::DatabaseUrl;
+use crate::store::database_url::{DatabaseUrl, password_in};
 use crate::store::engine::{Engine, Purpose, StoreAddress};
 use crate::store::sqlite::Folder;
 
@@ -56,10 +56,8 @@ fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> 
         return Err(file.refuse("the URL in store has a password, too; give one of the two"));
     }
     let text = text_of(file, "the file of a password")?;
-    match text.lines().next().unwrap_or_default() {
-        "" => Err(file.refuse("its first line must be the password")),
-        password => Ok(url.clone().with_password(password)),
-    }
+    let password = password_in(&text).map_err(|fault| file.refuse(fault))?;
+    Ok(url.clone().with_password_of(file, password))
 }
 
 /// An error of the store that the settings name, with where it lies if the error does not say.

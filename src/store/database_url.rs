@@ -55,6 +55,18 @@ pub struct DatabaseUrl {
     encryption: Option<Encryption>,
     root_file: Option<PathBuf>,
     certificate: Option<ClientCertificate>,
+    password_file: Option<PathBuf>,
+}
+
+/// The password in the text of its file.
+///
+/// # Errors
+/// What is wrong with it, a sentence that repeats nothing of it.
+pub fn password_in(text: &str) -> Result<&str, &'static str> {
+    match text.lines().next().unwrap_or_default() {
+        "" => Err("its first line must be the password"),
+        password => Ok(password),
+    }
 }
 
 impl DatabaseUrl {
@@ -113,6 +125,7 @@ impl DatabaseUrl {
                 .filter(|file| file != SYSTEM)
                 .map(PathBuf::from),
             certificate,
+            password_file: None,
         })
     }
 
@@ -163,9 +176,16 @@ impl DatabaseUrl {
         self.has_password
     }
 
-    /// The same with this password.
+    /// The same with this password, which was read in a file that may hold another one later.
     #[must_use]
-    pub fn with_password(self, password: &str) -> Self {
+    pub fn with_password_of(self, file: &Path, password: &str) -> Self {
+        Self {
+            password_file: Some(file.to_owned()),
+            ..self.with_password(password)
+        }
+    }
+
+    fn with_password(self, password: &str) -> Self {
         let mark = if self.url.contains('?') { '&' } else { '?' };
         let encoded = utf8_percent_encode(password, NON_ALPHANUMERIC);
         Self {
@@ -173,6 +193,11 @@ impl DatabaseUrl {
             has_password: true,
             ..self
         }
+    }
+
+    /// The file that its password was read in.
+    pub fn password_file(&self) -> Option<&Path> {
+        self.password_file.as_deref()
     }
 
     /// The URL with its password, for who connects.

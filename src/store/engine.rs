@@ -67,10 +67,7 @@ impl Engine {
             }
             #[cfg(feature = "fleet")]
             StoreAddress::Postgres(url) => {
-                let mut store = match purpose {
-                    Purpose::Serve | Purpose::Change => PostgresStore::open(url.reveal()),
-                    Purpose::Read => PostgresStore::open_read_only(url.reveal()),
-                }?;
+                let mut store = PostgresStore::open_at(url, purpose != Purpose::Read)?;
                 if let Some(bucket) = bucket {
                     store = store.with_bucket(bucket)?;
                 }
@@ -164,7 +161,7 @@ impl Engine {
         match address {
             StoreAddress::Folder(root) => SqliteStore::begin_copy(root, of),
             #[cfg(feature = "fleet")]
-            StoreAddress::Postgres(url) => PostgresStore::begin_copy(url.reveal(), bucket, of),
+            StoreAddress::Postgres(url) => PostgresStore::begin_copy(url, bucket, of),
             #[cfg(not(feature = "fleet"))]
             StoreAddress::Postgres(url) => {
                 debug_assert!(bucket.is_none(), "no setting gives one");
@@ -181,7 +178,7 @@ impl Engine {
         match address {
             StoreAddress::Folder(root) => SqliteStore::hold(root),
             #[cfg(feature = "fleet")]
-            StoreAddress::Postgres(url) => PostgresStore::hold(url.reveal()),
+            StoreAddress::Postgres(url) => PostgresStore::hold(url),
             #[cfg(not(feature = "fleet"))]
             StoreAddress::Postgres(url) => Err(without_fleet(url)),
         }

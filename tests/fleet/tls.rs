@@ -364,6 +364,21 @@ fn a_server_that_asks_for_a_certificate_is_shown_one() {
         scene.wrong(&near),
         "sslcert is shown over TLS alone, which sslmode=verify-full asks for"
     );
+
+    // Later the same files hold what another issuer has signed, and the server trusts that one alone.
+    for end in ["pem", "key"] {
+        let [new, old] =
+            ["stranger", "user"].map(|name| scene.certificates.at(&format!("{name}.{end}")));
+        fs::copy(new, old).unwrap();
+    }
+    let other = fs::read_to_string(scene.certificates.at("other.pem")).unwrap();
+    scene.cluster.reload_with(&[("root.crt", &other)]);
+    until(|| scene.run(&url, &["user", "list"]).status.success());
+    scene.cluster.end_connections();
+    save(&mut admin, "a.txt", b"a");
+    let by_other = "SELECT count(*) > 2 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                 WHERE application_name = 'siteconf' AND issuer_dn LIKE '%other.pem%'";
+    until(|| scene.cluster.ask("secure", by_other) == ["t"]);
 }
 
 /// Passes on what comes over TLS to a port of this machine. It ends with the process.

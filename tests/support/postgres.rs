@@ -1,6 +1,6 @@
 //! A PostgreSQL for the tests of one process: in a temporary folder, on a socket in it, ended with the
-//! process. Where none is installed, its tests fail and say what to install. A role that a test calls
-//! `locked` has to give its password.
+//! process. Where none is installed, its tests fail and say what to install. Roles that tests call `locked`
+//! and `rotated` have to give their passwords.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -21,7 +21,7 @@ PATH="$2:$PATH"
 cd "$1"
 {
     initdb -D data -U siteconf -A trust -E UTF8 --locale=C --no-sync &&
-    sed -i '1i local all locked scram-sha-256' data/pg_hba.conf &&
+    sed -i '1i local all locked,rotated scram-sha-256' data/pg_hba.conf &&
     pg_ctl -D data -w -o "-k $1 -c listen_addresses= -c max_connections=400 -c shared_buffers=32MB \
         -c wal_level=minimal -c max_wal_senders=0" -l log start
 } >made 2>&1 && echo ready || cat made log 2>/dev/null

@@ -12,6 +12,7 @@ use super::schema::Expected;
 use super::server::{SESSION_SETTINGS, Server};
 use super::{PostgresStore, THREADS, once};
 use crate::store::bucket_access::BucketAccess;
+use crate::store::database_url::DatabaseUrl;
 use crate::store::remote::{start_runtime, wait};
 use crate::store::transfer::{Hold, Loader};
 use crate::store::{Record, Result, Store, StoreError, Version};
@@ -56,11 +57,11 @@ impl PostgresStore {
     /// [`StoreError::Unfit`] for a database that has a store, or cannot be used; [`StoreError::Underway`]
     /// beside another copy.
     pub(in crate::store) fn begin_copy(
-        url: &str,
+        url: &DatabaseUrl,
         bucket: Option<&BucketAccess>,
         of: &str,
     ) -> Result<Box<dyn Loader>> {
-        let server = Server::new(url)?;
+        let server = Server::at(url)?;
         let name = of.to_owned();
         once(async move { server.begin_copy(&name).await })?;
         let own = Own::connect(url)?;
@@ -70,7 +71,7 @@ impl PostgresStore {
             },
             error => error,
         })?;
-        let server = Server::new(url)?.expecting(Expected::CopyOf(of.to_owned()));
+        let server = Server::at(url)?.expecting(Expected::CopyOf(of.to_owned()));
         let mut store = Self::open_on(server, true)?;
         if let Some(bucket) = bucket {
             store = store.with_bucket(bucket)?;
@@ -84,7 +85,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`StoreError::Unfit`] while one is.
-    pub(in crate::store) fn hold(url: &str) -> Result<Box<dyn Hold>> {
+    pub(in crate::store) fn hold(url: &DatabaseUrl) -> Result<Box<dyn Hold>> {
         let own = Own::connect(url)?;
         own.run(BE_ALONE).map_err(|error| match error {
             StoreError::LockInTheWay => {
@@ -98,8 +99,8 @@ impl PostgresStore {
 }
 
 impl Own {
-    fn connect(url: &str) -> Result<Self> {
-        let server = Server::new(url)?;
+    fn connect(url: &DatabaseUrl) -> Result<Self> {
+        let server = Server::at(url)?;
         let runtime = start_runtime(THREADS, "store-postgres")?;
         let client = wait(&runtime, async move {
             let (client, connection) = server.connect().await?;

@@ -33,6 +33,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::bucket::Bucket;
+use super::database_url::DatabaseUrl;
 use super::remote::{start_runtime, wait};
 use super::{
     Batch, CatchUp, Found, Lane, LargeBodies, Migrated, NewObject, Observe, Pin, Record, Result,
@@ -132,7 +133,7 @@ impl PostgresStore {
     /// [`StoreError::Unfit`] where the database cannot be used or has no store,
     /// [`StoreError::Unavailable`] where it does not answer.
     pub fn open(url: &str) -> Result<Self> {
-        Self::open_to(url, true)
+        Self::open_on(Server::new(url)?, true)
     }
 
     /// Opens it for reading only.
@@ -140,11 +141,15 @@ impl PostgresStore {
     /// # Errors
     /// As [`PostgresStore::open`].
     pub fn open_read_only(url: &str) -> Result<Self> {
-        Self::open_to(url, false)
+        Self::open_on(Server::new(url)?, false)
     }
 
-    fn open_to(url: &str, writes: bool) -> Result<Self> {
-        Self::open_on(Server::new(url)?, writes)
+    /// Opens it at an address whose password a file may hold, for reading only unless it `writes`.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub fn open_at(url: &DatabaseUrl, writes: bool) -> Result<Self> {
+        Self::open_on(Server::at(url)?, writes)
     }
 
     fn open_on(server: Server, writes: bool) -> Result<Self> {

@@ -3,7 +3,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs::read;
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -18,7 +17,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::store::database_url::ClientCertificate;
-use crate::store::remote::tls;
+use crate::store::remote::{small_file, tls};
 
 /// What of a URL names certificates to trust.
 const SETTING: &str = "sslrootcert";
@@ -98,7 +97,7 @@ fn identity(own: &ClientCertificate) -> Result<tls::Identity, String> {
 }
 
 fn text_of(file: &Path, setting: &str) -> Result<Vec<u8>, String> {
-    read(file).map_err(|e| format!("{setting} names {}: {e}", file.display()))
+    small_file::read(file).map_err(|e| format!("{setting} names {}: {e}", file.display()))
 }
 
 impl MakeTlsConnect<Socket> for Connector {

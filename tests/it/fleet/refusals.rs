@@ -329,7 +329,7 @@ fn a_daemon_that_may_not_connect_any_more_reads_on_and_tells_why_nothing_is_save
     database.ask("ALTER ROLE shut_out NOLOGIN");
     for (last_asked, most) in [("siteconf.commit_v", "ALL"), ("FROM siteconf.record", "1")] {
         let ended = database.ask(&format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'siteconf'
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'siteconf'
              AND datname = current_database() AND query LIKE '%{last_asked}%' LIMIT {most}"
         ));
         assert!(!ended.is_empty());

@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::Fleet;
+use super::away::until;
 use crate::harness::bucket::{Fault, SECRET_KEY};
 use crate::harness::server::Database;
-use crate::harness::{Place, Project, own_folder};
+use crate::harness::{Daemon, Place, Project, own_folder};
 
 const PASSWORD: &str = "a-Very/Secret@Word";
 /// As it stands in a URL.
@@ -132,6 +133,56 @@ fn a_password_from_a_file_reaches_the_database_and_no_log() {
         said.contains("its first line must be the password"),
         "{said}"
     );
+}
+
+#[test]
+fn a_password_that_is_changed_is_read_without_a_restart() {
+    const NEXT: &str = "another Secret";
+    let fleet = Fleet::new();
+    let Place::Database { database, .. } = &fleet.place else {
+        unreachable!("it lies in a database");
+    };
+    let file = fleet.folder.path().join("password");
+    let change = |password: &str| {
+        fs::write(&file, format!("{password}\n")).unwrap();
+        database.ask(&format!("ALTER ROLE rotated PASSWORD '{password}'"));
+    };
+    let end_connections = || {
+        // Whatever is asked then goes over new ones.
+        database.ask(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+             WHERE usename = 'rotated' AND datname = current_database()",
+        );
+    };
+    database.ask("CREATE ROLE rotated LOGIN");
+    change(PASSWORD);
+    // Commands have the role of this one, which needs no password.
+    let beside = fleet.daemon(&[]);
+    let project = Project::with_main(&beside.user("alice", &[]), "acme/shop");
+    let shown = file.to_str().unwrap();
+    let daemon = Daemon::start_at(
+        fleet.place_of_role("rotated"),
+        own_folder(),
+        &["--log", "trace", "--postgres-password-file", shown],
+    );
+    let project = project.seen_by(&daemon.session("alice"));
+    let save = || project.user.put(&project.file("main", "a.xml"), b"<a/>");
+    save().expect_status(201);
+
+    change(NEXT);
+    end_connections();
+    until(save, 200);
+
+    // Without it the last one holds.
+    fs::remove_file(&file).unwrap();
+    end_connections();
+    until(save, 200);
+    let told = daemon.logged("cannot be read anew; what was there before is used");
+    let fault =
+        format!("postgres_password_file names {shown}: No such file or directory (os error 2)");
+    assert_eq!(told["fault"], fault, "{told}");
+    let log = daemon.log();
+    assert!(!log.contains(PASSWORD) && !log.contains(NEXT));
 }
 
 #[test]

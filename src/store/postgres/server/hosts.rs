@@ -11,8 +11,8 @@ use tokio_postgres::Client;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts};
 
+use super::credentials::Credential;
 use super::{Connection, unreachable};
-use crate::store::postgres::tls::Connector;
 use crate::store::{Result, StoreError};
 
 /// How long one address may take to be connected to, with TLS and the login.
@@ -75,10 +75,10 @@ impl Hosts {
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.
-    pub(super) async fn connect(&self, connector: &Connector) -> Result<(Client, Connection)> {
+    pub(super) async fn connect(&self, with: &Credential) -> Result<(Client, Connection)> {
         let mut refusal = StoreError::Unavailable;
         for turn in self.first.turns(self.each.len()) {
-            match self.each[turn % self.each.len()].connect(connector).await {
+            match self.each[turn % self.each.len()].connect(with).await {
                 Ok(connected) => {
                     self.first.note_reached(turn);
                     return Ok(connected);
@@ -98,21 +98,25 @@ impl Hosts {
 
 impl OneHost {
     /// Connects to the first of its addresses that takes changes: one of several may be silent.
-    async fn connect(&self, connector: &Connector) -> Result<(Client, Connection)> {
-        let found = resolved(&self.config).await;
+    async fn connect(&self, with: &Credential) -> Result<(Client, Connection)> {
+        let mut config = self.config.clone();
+        if let Some(password) = &with.password {
+            config.password(password);
+        }
+        let found = resolved(&config).await;
         let with_address = |address: &IpAddr| {
-            let mut config = self.config.clone();
+            let mut config = config.clone();
             config.hostaddr(*address);
             config
         };
         let mut ways: Vec<Config> = found.iter().map(with_address).collect();
         if ways.is_empty() {
-            ways.push(self.config.clone());
+            ways.push(config);
         }
         let mut refusal = StoreError::Unavailable;
         for turn in self.first.turns(ways.len()) {
             let way = &ways[turn % ways.len()];
-            match within(way.connect(connector.clone())).await {
+            match within(way.connect(with.connector.clone())).await {
                 Some(Ok(connected)) => {
                     self.first.note_reached(turn);
                     return Ok(connected);

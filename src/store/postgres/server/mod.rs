@@ -1,5 +1,6 @@
 //! The server of the database: how it is reached, and what is asked of it.
 
+mod credentials;
 mod fitness;
 mod hosts;
 mod primary;
@@ -19,6 +20,7 @@ use tokio_postgres::config::{Config, Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, Socket};
 
+use self::credentials::Credentials;
 use self::fitness::require_server;
 use self::hosts::Hosts;
 pub(super) use self::primary::{Primary, Started};
@@ -27,7 +29,7 @@ pub(super) use self::timeline::Timeline;
 use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::schema;
 use super::schema::{Expected, StoreFormat, no_store};
-use super::tls::{Connector, Encrypted, refused_by_server};
+use super::tls::{Encrypted, refused_by_server};
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
 use crate::store::{Found, Migrated, Result, StoreError};
@@ -67,7 +69,7 @@ pub(super) type Connection = tokio_postgres::Connection<Socket, Encrypted>;
 #[derive(Debug)]
 pub(super) struct Server {
     hosts: Hosts,
-    connector: Connector,
+    credentials: Credentials,
     is_in_the_clear: bool,
     /// True once it was found that no two connections share a process of the server.
     keeps_sessions: AtomicBool,
@@ -86,7 +88,14 @@ impl Server {
     /// # Errors
     /// [`StoreError::Unfit`] for one that is none, or cannot be trusted.
     pub(super) fn new(url: &str) -> Result<Self> {
-        let url = DatabaseUrl::parse(url).map_err(unfit)?;
+        Self::at(&DatabaseUrl::parse(url).map_err(unfit)?)
+    }
+
+    /// The same of one that was read.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub(super) fn at(url: &DatabaseUrl) -> Result<Self> {
         // What is wrong with it is not repeated: it may hold a password.
         let mut config: Config = url
             .reveal_to_client()
@@ -103,7 +112,7 @@ impl Server {
         } else {
             Encryption::VerifyFull
         });
-        let connector = match encryption {
+        let credentials = match encryption {
             Encryption::Disable => {
                 if url.certificate().is_some() {
                     return Err(unfit(
@@ -111,12 +120,12 @@ impl Server {
                     ));
                 }
                 config.ssl_mode(SslMode::Disable);
-                Connector::plain()
+                Credentials::plain(url)
             }
             Encryption::VerifyFull => {
                 require_names(&config)?;
                 config.ssl_mode(SslMode::Require);
-                Connector::trusting(url.root_file(), url.certificate()).map_err(unfit)?
+                Credentials::over_tls(url).map_err(unfit)?
             }
         };
         config
@@ -128,7 +137,7 @@ impl Server {
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         Ok(Self {
             hosts: Hosts::of(&config),
-            connector,
+            credentials,
             is_in_the_clear: !is_near && encryption == Encryption::Disable,
             keeps_sessions: AtomicBool::new(false),
             reports: Reports::new(),
@@ -224,7 +233,7 @@ impl Server {
 
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
-        self.hosts.connect(&self.connector).await
+        self.hosts.connect(&self.credentials.now()).await
     }
 
     /// Ends all connections that were begun until now, and with them what is asked over them: the database has not answered
@@ -437,7 +446,7 @@ mod tests {
             ("postgres://a@db.example/c?sslmode=disable", false),
         ] {
             let server = Server::new(url).unwrap();
-            let is_tls = format!("{:?}", server.connector) == "TLS";
+            let is_tls = format!("{:?}", server.credentials) == "TLS";
             for mode in server.hosts.ssl_modes() {
                 let encrypts = mode == SslMode::Require && is_tls;
                 assert_eq!(encrypts, is_encrypted, "{url}");

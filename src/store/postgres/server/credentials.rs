@@ -1,0 +1,150 @@
+//! What a connection is made with beside the address: the password, and what TLS trusts and shows. The files that hold it
+//! are read anew for each connection, for what is in them may have been replaced since the last one. What cannot be used
+//! leaves in its place what was there before.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::base::threads::lock;
+use crate::store::database_url::{ClientCertificate, DatabaseUrl, password_in};
+use crate::store::postgres::tls::Connector;
+use crate::store::remote::repeated::Repeated;
+use crate::store::remote::small_file::{self, Mark, mark};
+
+/// Where it is, and what it was. Its `Debug` shows no secret.
+pub(super) struct Credentials {
+    password_file: Option<PathBuf>,
+    /// The files of TLS that the address names, if it is used.
+    tls: Option<TlsFiles>,
+    last: Mutex<Last>,
+    faults: Repeated,
+}
+
+/// What a connection is made with.
+#[derive(Clone)]
+pub(super) struct Credential {
+    /// `None` where it is that of the address.
+    pub(super) password: Option<String>,
+    pub(super) connector: Connector,
+}
+
+/// What the last connection was made with.
+struct Last {
+    credential: Credential,
+    /// Of the files of TLS, before they were read.
+    marks: [Mark; 3],
+}
+
+/// Files of certificates and of a key.
+struct TlsFiles {
+    /// `None` for the system's certificates, which are read once.
+    trusted: Option<PathBuf>,
+    shown: Option<ClientCertificate>,
+}
+
+impl Credentials {
+    /// Those of an address over which nothing is encrypted.
+    pub(super) fn plain(url: &DatabaseUrl) -> Self {
+        Self::new(url, None, Connector::plain(), [None; 3])
+    }
+
+    /// Those of an address to which TLS is spoken.
+    ///
+    /// # Errors
+    /// What is wrong with the files that it names, a sentence.
+    pub(super) fn over_tls(url: &DatabaseUrl) -> Result<Self, String> {
+        let files = TlsFiles {
+            trusted: url.root_file().map(Path::to_owned),
+            shown: url.certificate().cloned(),
+        };
+        let marks = files.marks();
+        let connector = files.connector()?;
+        Ok(Self::new(url, Some(files), connector, marks))
+    }
+
+    fn new(
+        url: &DatabaseUrl,
+        tls: Option<TlsFiles>,
+        connector: Connector,
+        marks: [Mark; 3],
+    ) -> Self {
+        let credential = Credential {
+            password: None,
+            connector,
+        };
+        Self {
+            password_file: url.password_file().map(Path::to_owned),
+            tls,
+            last: Mutex::new(Last { credential, marks }),
+            faults: Repeated::default(),
+        }
+    }
+
+    /// What the next connection is to be made with.
+    pub(super) fn now(&self) -> Credential {
+        let mut last = lock(&self.last);
+        if let Some(file) = &self.password_file {
+            match read_password(file) {
+                Ok(password) => last.credential.password = Some(password),
+                Err(fault) => self.tell(&fault),
+            }
+        }
+        if let Some(files) = &self.tls {
+            let marks = files.marks();
+            if marks != last.marks {
+                match files.connector() {
+                    Ok(connector) => {
+                        last.credential.connector = connector;
+                        last.marks = marks;
+                    }
+                    Err(fault) => self.tell(&fault),
+                }
+            }
+        }
+        last.credential.clone()
+    }
+
+    fn tell(&self, fault: &str) {
+        if self.faults.is_due(fault) {
+            tracing::error!(
+                fault,
+                "what connections to the database are made with cannot be read anew; what was there before is used"
+            );
+        }
+    }
+}
+
+impl TlsFiles {
+    fn marks(&self) -> [Mark; 3] {
+        let shown = self.shown.as_ref();
+        let files = [
+            self.trusted.as_deref(),
+            shown.map(|shown| &*shown.certificates),
+            shown.map(|shown| &*shown.key),
+        ];
+        files.map(|file| file.and_then(mark))
+    }
+
+    fn connector(&self) -> Result<Connector, String> {
+        Connector::trusting(self.trusted.as_deref(), self.shown.as_ref())
+    }
+}
+
+/// # Errors
+/// What is wrong with the file, without a word of what is in it.
+fn read_password(file: &Path) -> Result<String, String> {
+    let named = |fault: &dyn fmt::Display| {
+        format!("postgres_password_file names {}: {fault}", file.display())
+    };
+    let bytes = small_file::read(file).map_err(|e| named(&e))?;
+    let text = String::from_utf8(bytes).map_err(|_| named(&"it must be UTF-8"))?;
+    let password = password_in(&text).map_err(|fault| named(&fault))?;
+    Ok(password.to_owned())
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        lock(&self.last).credential.connector.fmt(f)
+    }
+}
