@@ -125,6 +125,10 @@ pub enum StoreError {
          service with the new one"
     )]
     Moved,
+    /// The database is set to take no changes, as a service does that runs it when its disk is nearly full. Nothing was
+    /// changed; it heals when that ends.
+    #[error("the database takes no changes: its setting default_transaction_read_only is on")]
+    DatabaseReadOnly,
     /// The store was opened for reading only.
     #[error("the store was opened for reading only")]
     ReadOnly,
@@ -240,6 +244,7 @@ impl StoreError {
                 | Self::LockInTheWay
                 | Self::Moved
                 | Self::Unavailable
+                | Self::DatabaseReadOnly
                 | Self::BucketAway
                 | Self::BucketFull
                 | Self::BucketDenied

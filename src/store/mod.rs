@@ -389,7 +389,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// [`StoreError::Conflict`] when a record has not the version expected, [`StoreError::Missing`]
     /// when a required object is not there, [`StoreError::Full`], [`StoreError::LittleRoom`], [`StoreError::Busy`],
     /// [`StoreError::Unavailable`], [`StoreError::Expired`], [`StoreError::Unpinned`], [`StoreError::Stopped`],
-    /// [`StoreError::ReadOnly`]. After [`StoreError::InDoubt`] it may have been made.
+    /// [`StoreError::ReadOnly`], [`StoreError::DatabaseReadOnly`]. After [`StoreError::InDoubt`] it may have been made.
     fn commit(&self, batch: Batch) -> Result<Version>;
 
     /// As [`Store::commit`], and calls `observe` with the outcome before it counts as known to this process, unless the

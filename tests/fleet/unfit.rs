@@ -50,7 +50,6 @@ fn a_standby_alone_is_refused() {
     assert_ne!(standby, primary);
     assert_eq!(
         refusal(&standby),
-        "database: it takes no changes: it is a standby, or default_transaction_read_only is on; give the address of \
-         the primary"
+        "database: it is a standby; give the address of the primary"
     );
 }

@@ -308,11 +308,12 @@ fn what_a_refused_commit_was_to_write_stays_in_memory_unless_it_may_have_changed
     let conflict = || StoreError::Conflict {
         key: KEY.to_owned(),
     };
-    let refusals: [(fn() -> StoreError, bool); 7] = [
+    let refusals: [(fn() -> StoreError, bool); 8] = [
         (|| StoreError::Busy, true),
         (|| StoreError::LockInTheWay, true),
         (|| StoreError::Full, true),
         (|| StoreError::Unavailable, true),
+        (|| StoreError::DatabaseReadOnly, true),
         (|| StoreError::InDoubt, false),
         (|| StoreError::Stopped, false),
         (conflict, false),

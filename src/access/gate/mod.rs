@@ -282,7 +282,7 @@ impl Gate {
             Writes::Stopped => Err(StoreError::Stopped.into()),
             Writes::Away => Err(StoreError::Unavailable.into()),
             Writes::WentBack => Err(StoreError::WentBack.into()),
-            Writes::Taken | Writes::Full | Writes::Busy => Ok(()),
+            Writes::Taken | Writes::Full | Writes::Busy | Writes::ReadOnly => Ok(()),
         }
     }
 

@@ -59,6 +59,12 @@ impl StoreAnswer {
                 "the database of the service cannot be used; the log of the service says why",
             )
             .logged(),
+            StoreError::DatabaseReadOnly => Self::unavailable(
+                SOON,
+                "the database of the service takes no changes: its setting default_transaction_read_only is on; \
+                 reading goes on, and so does this when that ends",
+            )
+            .logged(),
             StoreError::BucketAway => Self::unavailable(
                 SOON,
                 "the bucket of the service's large files does not answer; try again",

@@ -164,6 +164,8 @@ fn failures_of_the_store_tell_nothing_of_it() {
                   deleting go on, and so does this when there is more";
     let full_bucket = "the bucket of the service's large files is full, or its quota is used up; reading, \
                        deleting and small files go on, and so does this when there is room";
+    let read_only = "the database of the service takes no changes: its setting \
+                     default_transaction_read_only is on; reading goes on, and so does this when that ends";
     let missing_branch = Error::Repo(repo::Error::missing(Missing::Branch));
     let searched = "the search takes longer; it goes on when it is asked for again";
     assert_answers(vec![
@@ -191,6 +193,12 @@ fn failures_of_the_store_tell_nothing_of_it() {
         (missing_branch.after_change(), 503, made, made),
         (store(StoreError::WentBack), 503, gone, gone),
         (store(unfit), 503, unusable, unusable),
+        (
+            store(StoreError::DatabaseReadOnly),
+            503,
+            read_only,
+            read_only,
+        ),
         (store(unfit_bucket), 503, no_bucket, no_bucket),
         (store(StoreError::InDoubt), 503, in_doubt, in_doubt),
         (store(StoreError::Full), 507, full, full),

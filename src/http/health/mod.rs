@@ -118,6 +118,11 @@ impl State {
                  suspended command"
                     .to_owned(),
             ),
+            Writes::ReadOnly => hindrances.push(
+                "writes are refused: the database takes none, as its setting \
+                 default_transaction_read_only says"
+                    .to_owned(),
+            ),
             Writes::Away => hindrances.push(
                 "the database does not answer, or cannot be used; the log says why".to_owned(),
             ),

@@ -24,8 +24,8 @@ const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
-/// What is committed in its place where its table has no room, or is locked: it takes none, and waits for a standby all the
-/// same. Others do not see it.
+/// What is committed in its place where its table has no room, is locked or may not be written: it takes none, changes
+/// nothing that a transaction for reading would refuse to, and waits for a standby all the same. Others do not see it.
 const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::text)";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
 /// is told to be committed. Who waits for a lock is in time for a sign that needs none.
@@ -199,14 +199,17 @@ impl Beats {
             let refuses = self.refuses();
             let named: Params<'_> = &[&id, &self.host, &version, &refuses];
             if let Err(error) = session.query(BEAT, named).await {
-                if !matches!(failure(&error), StoreError::Full | StoreError::LockInTheWay) {
-                    return Err(error);
+                match failure(&error) {
+                    StoreError::Full | StoreError::LockInTheWay => {}
+                    StoreError::DatabaseReadOnly => self.refused_writes.note_read_only(true),
+                    _ => return Err(error),
                 }
                 self.link.tell_refused(&error);
                 let began = now();
                 session.query(SIGN_ALONE, &[]).await?;
                 return Ok((began, None));
             }
+            self.refused_writes.note_read_only(false);
             let after = SystemClock.now();
             let told = session.query(BEATEN, &[&id]).await.ok();
             Ok((began, told.map(|rows| (rows, after))))

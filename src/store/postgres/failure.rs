@@ -68,7 +68,7 @@ pub(super) fn failure(error: &tokio_postgres::Error) -> StoreError {
     match state {
         state if *state == SqlState::DISK_FULL => StoreError::Full,
         state if *state == SqlState::LOCK_NOT_AVAILABLE => StoreError::LockInTheWay,
-        state if *state == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::ReadOnly,
+        state if *state == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::DatabaseReadOnly,
         state
             if *state == SqlState::QUERY_CANCELED
                 || *state == SqlState::TOO_MANY_CONNECTIONS

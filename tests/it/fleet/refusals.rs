@@ -1,5 +1,7 @@
 //! What a daemon refuses for the state of its database: clients, probes, `status` and the log are told.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::Fleet;
@@ -189,6 +191,57 @@ fn reads_go_on_where_a_full_disk_has_no_room_for_a_sign_of_life_either() {
         "DROP TRIGGER full_disk ON siteconf.daemon; DROP TRIGGER full_disk ON siteconf.object",
     );
     save(b"<b/>").expect_status(200);
+    soon(|| status(&daemon) == well());
+}
+
+#[test]
+fn a_database_that_is_set_to_take_no_changes_is_read_on_and_told_of_until_it_does() {
+    /// One comes a second, and without one all is refused after three.
+    const SIGNS: usize = 6;
+    let fleet = Fleet::new();
+    let daemon = fleet.daemon(&[]);
+    let database = daemon.database().unwrap();
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let save = || project.user.put(&project.file("main", "a.xml"), b"<a/>");
+    save().expect_status(201);
+    let reader = daemon.reader(&project);
+    let read = || reader.get(&project.raw("a.xml"));
+    read().expect_status(200);
+    let set = |how: &str| {
+        let name = &database.name;
+        database.ask(&format!(
+            "BEGIN READ WRITE; ALTER DATABASE {name} {how}; COMMIT"
+        ));
+        // It counts for sessions that begin later.
+        database.ask(END_CONNECTIONS);
+    };
+    set("SET default_transaction_read_only = on");
+    let told = "the database of the service takes no changes: its setting default_transaction_read_only is on; \
+                reading goes on, and so does this when that ends";
+    soon(|| save().text().contains(told));
+    let sign = "SELECT query_start::text FROM pg_stat_activity WHERE application_name = 'siteconf'
+                AND datname = current_database() AND query LIKE '%pg_logical_emit_message(%'";
+    let mut signs = BTreeSet::new();
+    soon(|| {
+        // A pause may have it refused for a moment; without what is tested it would stay refused.
+        until(read, 200).assert_bytes(200, b"<a/>");
+        signs.extend(database.ask(sign));
+        signs.len() >= SIGNS
+    });
+    save().assert_error(503, told);
+    daemon.anonymous().get("/readyz").assert_error(
+        503,
+        "not ready: writes are refused: the database takes none, as its setting default_transaction_read_only says",
+    );
+    let why = "the database takes none, as its setting default_transaction_read_only says";
+    let found = format!("changes are refused until default_transaction_read_only is off: {why}");
+    assert_eq!(status(&daemon), (Some(1), json!(why), json!([found])));
+    let log = daemon.log();
+    assert!(log.contains("in a read-only transaction (25006)"), "{log}");
+
+    set("RESET default_transaction_read_only");
+    until(save, 200);
+    until(|| daemon.anonymous().get("/readyz"), 200);
     soon(|| status(&daemon) == well());
 }
 

@@ -22,6 +22,9 @@ SELECT CASE WHEN names = '' THEN 0
     count(pid) FILTER (WHERE sync_state IS NULL), count(pid) FILTER (WHERE sync_state IN ('sync', 'quorum'))
 FROM (SELECT current_setting('synchronous_standby_names') AS names) asked
 LEFT JOIN pg_stat_replication ON true GROUP BY names";
+/// By default, and not for who looks, to whom the server is to refuse whatever would write.
+const READ_ONLY: &str =
+    "SELECT reset_val = 'on' FROM pg_settings WHERE name = 'default_transaction_read_only'";
 const BYTES: &str = "
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = 'siteconf'::regnamespace AND relkind = 'r'";
@@ -40,12 +43,13 @@ impl PostgresStore {
             schema: self.schema().map(Some),
             service: self.service(),
             kept_free: None,
-            // A connection to a server that takes no writes is not made at all.
-            writes_refused: Ok(refusal),
+            writes_refused: self
+                .is(READ_ONLY)
+                .map(|is_so| is_so.then(read_only).or(refusal)),
             standby: standby.map(Some),
             database_bytes: self.number(BYTES),
             unused_bytes: Ok(None),
-            page_checksums: self.page_checksums().map(Some),
+            page_checksums: self.is(CHECKSUMS).map(Some),
             log_bytes: None,
             last_backup: Ok(None),
             last_collection: self.last_collection(),
@@ -89,9 +93,19 @@ impl PostgresStore {
         })
     }
 
-    fn page_checksums(&self) -> Result<bool> {
-        let rows = self.read(CHECKSUMS, [])?;
+    /// The one truth value that a statement gives.
+    fn is(&self, sql: &'static str) -> Result<bool> {
+        let rows = self.read(sql, [])?;
         Ok(rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?)
+    }
+}
+
+/// Why a server takes no changes that is set to take none.
+fn read_only() -> Refusal {
+    Refusal {
+        until: "default_transaction_read_only is off",
+        why: "the database takes none, as its setting default_transaction_read_only says"
+            .to_owned(),
     }
 }
 

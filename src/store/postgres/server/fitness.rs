@@ -3,11 +3,13 @@
 use tokio_postgres::Client;
 
 use super::primary::Started;
-use crate::store::Result;
 use crate::store::postgres::failure::unfit;
+use crate::store::{Result, StoreError};
 
 /// PostgreSQL 14.
 const VERSION_MIN: i32 = 140_000;
+/// Why a standby is not used.
+pub(super) const IS_STANDBY: &str = "it is a standby; give the address of the primary";
 
 /// Looks whether this server keeps what is written. Gives which it is.
 pub(super) async fn require_server(client: &Client) -> Result<Started> {
@@ -24,7 +26,8 @@ pub(super) async fn require_server(client: &Client) -> Result<Started> {
         )));
     }
     if told.try_get(1)? {
-        return Err(unfit("it is a standby; give the address of the primary"));
+        // It may be about to take the place of the primary.
+        return Err(StoreError::Engine(IS_STANDBY.into()));
     }
     let encoding: &str = told.try_get(4)?;
     if encoding != "UTF8" {

@@ -12,6 +12,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::config::{Config, Host, LoadBalanceHosts};
 
 use super::credentials::Credential;
+use super::fitness::IS_STANDBY;
 use super::{Connection, unreachable};
 use crate::store::{Result, StoreError};
 
@@ -19,6 +20,8 @@ use crate::store::{Result, StoreError};
 const ADDRESS_MAX: Duration = Duration::from_secs(2);
 /// Where a URL names none.
 const PORT: u16 = 5432;
+/// What a server tells at the login that is a standby.
+const STANDBY: &str = "in_hot_standby";
 
 /// The hosts that a URL names.
 #[derive(Debug)]
@@ -71,7 +74,7 @@ impl Hosts {
         }
     }
 
-    /// Connects to the first that takes changes.
+    /// Connects to the first that is a primary.
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.
@@ -97,7 +100,8 @@ impl Hosts {
 }
 
 impl OneHost {
-    /// Connects to the first of its addresses that takes changes: one of several may be silent.
+    /// Connects to the first of its addresses that is one of a primary: one of several may be silent. A primary that is
+    /// set to take no changes is read all the same.
     async fn connect(&self, with: &Credential) -> Result<(Client, Connection)> {
         let mut config = self.config.clone();
         if let Some(password) = &with.password {
@@ -117,6 +121,9 @@ impl OneHost {
         for turn in self.first.turns(ways.len()) {
             let way = &ways[turn % ways.len()];
             match within(way.connect(with.connector.clone())).await {
+                Some(Ok((_, connection))) if connection.parameter(STANDBY) == Some("on") => {
+                    refusal = StoreError::Engine(IS_STANDBY.into());
+                }
                 Some(Ok(connected)) => {
                     self.first.note_reached(turn);
                     return Ok(connected);

@@ -7,8 +7,6 @@ mod primary;
 mod reports;
 mod timeline;
 
-use std::error::Error as _;
-use std::io;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,7 +132,7 @@ impl Server {
             .keepalives_idle(SILENCE_MAX)
             .keepalives_interval(PROBES_APART)
             .keepalives_retries(PROBES)
-            .target_session_attrs(TargetSessionAttrs::ReadWrite);
+            .target_session_attrs(TargetSessionAttrs::Any);
         Ok(Self {
             hosts: Hosts::of(&config),
             credentials,
@@ -403,28 +401,12 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
         }
         // With TLS 1.3 that comes after the handshake.
         None if let Some(alert) = tls::refusal(error) => unfit(refused_by_server(&alert)),
-        None if takes_no_changes(error) => StoreError::Engine(
-            "it takes no changes: it is a standby, or default_transaction_read_only is on; give the address of the \
-             primary"
-                .into(),
-        ),
         _ => match failure(error) {
             // Why, for the log.
             StoreError::Unavailable => StoreError::Engine(said_by(error).into()),
             failure => failure,
         },
     }
-}
-
-/// True where the client has found that all of a host's sessions are for reading. The system says the same of a socket that
-/// may not be used, with a number.
-fn takes_no_changes(error: &tokio_postgres::Error) -> bool {
-    let cause = error
-        .source()
-        .and_then(<dyn std::error::Error>::downcast_ref);
-    cause.is_some_and(|cause: &io::Error| {
-        cause.kind() == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none()
-    })
 }
 
 #[cfg(test)]

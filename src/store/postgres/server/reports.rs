@@ -55,11 +55,12 @@ impl Reports {
             StoreError::Busy
             | StoreError::LockInTheWay
             | StoreError::Unavailable
-            | StoreError::Full
-            | StoreError::ReadOnly => {
+            | StoreError::Full => {
                 "the database refuses what it is asked; pg_stat_activity shows who is in its way"
             }
-            StoreError::Unfit { .. } => "the database refuses what it is asked",
+            StoreError::Unfit { .. } | StoreError::DatabaseReadOnly => {
+                "the database refuses what it is asked"
+            }
             _ => return,
         };
         let said = said_by(error);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::store::writes::Trouble;
 use crate::store::{StoreError, Writes};
 
-/// Somebody may have given the right meanwhile.
+/// Somebody may have given the right meanwhile, or set the database to take changes.
 const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 
 /// What the last changes have met.
@@ -13,6 +13,8 @@ const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 pub(in crate::store::postgres) struct RefusedWrites {
     want_of_room: Trouble,
     want_of_right: Trouble,
+    /// What a sign of life meets as well, once a second.
+    read_only: Trouble,
 }
 
 impl Default for RefusedWrites {
@@ -20,6 +22,7 @@ impl Default for RefusedWrites {
         Self {
             want_of_room: Trouble::of_room(),
             want_of_right: Trouble::believed_for(DENIAL_BELIEVED_FOR),
+            read_only: Trouble::believed_for(DENIAL_BELIEVED_FOR),
         }
     }
 }
@@ -30,6 +33,7 @@ impl RefusedWrites {
         match refusal {
             StoreError::Full => self.want_of_room.note(true),
             StoreError::Unfit { .. } => self.want_of_right.note(true),
+            StoreError::DatabaseReadOnly => self.note_read_only(true),
             _ => {}
         }
     }
@@ -40,12 +44,20 @@ impl RefusedWrites {
             self.want_of_room.note(false);
         }
         self.want_of_right.note(false);
+        self.note_read_only(false);
+    }
+
+    /// Notes whether the database is set to take no changes.
+    pub(in crate::store::postgres) fn note_read_only(&self, is_so: bool) {
+        self.read_only.note(is_so);
     }
 
     /// Whether changes are taken, by what the last ones met, unless that was too long ago.
     pub(in crate::store::postgres) fn lasting(&self) -> Writes {
         if self.want_of_right.lasts() {
             Writes::Away
+        } else if self.read_only.lasts() {
+            Writes::ReadOnly
         } else if self.want_of_room.lasts() {
             Writes::Full
         } else {
