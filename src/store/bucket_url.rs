@@ -143,6 +143,16 @@ impl BucketUrl {
         self.endpoint.as_deref()
     }
 
+    /// The URL without how the bucket is asked there: the same for all who have the same bucket.
+    pub fn address(&self) -> String {
+        let plain = Self {
+            allows_http: false,
+            is_of_machine: false,
+            ..self.clone()
+        };
+        plain.to_string()
+    }
+
     /// True if requests are signed with the keys of the machine's role.
     pub fn is_of_machine(&self) -> bool {
         self.is_of_machine
@@ -241,6 +251,19 @@ mod tests {
             let url = BucketUrl::parse(text).unwrap();
             assert_eq!(url.to_string(), shown);
             assert_eq!(BucketUrl::parse(shown), Ok(url));
+        }
+    }
+
+    #[test]
+    fn how_a_bucket_is_asked_is_no_part_of_its_address() {
+        for (text, address) in [
+            ("s3://b/a?role=machine&region=eu-1", "s3://b/a?region=eu-1"),
+            (
+                "s3://b?endpoint=http://s3.example&allow_http=true",
+                "s3://b?region=us-east-1&endpoint=http://s3.example",
+            ),
+        ] {
+            assert_eq!(BucketUrl::parse(text).unwrap().address(), address);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::bucket_access::BucketAccess;
 use super::database_url::DatabaseUrl;
-use super::inspection::Inspectable;
+use super::inspection::{CommonSettings, Inspectable};
 #[cfg(feature = "fleet")]
 use super::postgres::PostgresStore;
 use super::sqlite::SqliteStore;
@@ -107,12 +107,22 @@ impl Engine {
         return Err(without_fleet(&format_args!("{url}, with the role {role},")));
     }
 
-    /// Shows other daemons that this one is there, where there may be others.
-    pub fn show_signs_of_life(&self) {
+    /// Shows other daemons that this one is there, where there may be others, and that it has these settings.
+    pub fn show_signs_of_life(&self, settings: CommonSettings) {
         match self {
-            Self::Embedded(_) => {}
+            Self::Embedded(_) => drop(settings),
             #[cfg(feature = "fleet")]
-            Self::Postgres(store) => store.show_signs_of_life(),
+            Self::Postgres(store) => store.show_signs_of_life(settings),
+        }
+    }
+
+    /// In what daemons that are there differ from these settings, in words. `None` where in nothing, as far as they
+    /// tell.
+    pub fn disagreement(&self, own: &CommonSettings) -> Result<Option<String>> {
+        match self {
+            Self::Embedded(_) => Ok(CommonSettings::differences([("here", own)])),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.disagreement(own),
         }
     }
 

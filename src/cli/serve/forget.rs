@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::agreement::Agreement;
 use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::{Forgotten, Projects};
 
 const PAUSE: Duration = Duration::from_hours(1);
+/// Where a daemon had another setting it is looked again so soon: it may have been the one before this.
+const PAUSE_OF_DISAGREEMENT: Duration = Duration::from_secs(5);
 
 /// The task that forgets. Clones share the word to end.
 #[derive(Clone)]
@@ -34,12 +37,17 @@ impl Forget {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    pub(super) async fn run(self) {
+    /// Forgets as long as the service runs, but not while daemons disagree on how long is kept what is deleted.
+    pub(super) async fn run(self, agreement: Agreement) {
         let mut ticks = interval(PAUSE);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            may_block(|| self.once());
+            match may_block(|| agreement.holds()) {
+                Ok(true) => may_block(|| self.once()),
+                Ok(false) => ticks.reset_after(PAUSE_OF_DISAGREEMENT),
+                Err(error) => tracing::warn!(%error, "what was deleted could not be forgotten"),
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::agreement::Agreement;
 use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::Projects;
@@ -12,14 +13,23 @@ use crate::repo::Projects;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Packs, now and every hour; removes, now and every day, what was kept for so many days, where 0 keeps
-/// all.
-pub(super) async fn run(projects: Projects, days: u64) {
+/// all. While daemons do not agree on these days, that waits.
+pub(super) async fn run(projects: Projects, days: u64, agreement: Agreement) {
     let mut ticks = interval(Duration::from_hours(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_due = false;
     for hour in 0_u64.. {
         ticks.tick().await;
-        if hour.is_multiple_of(24) {
-            forget(&projects, days).await;
+        is_due |= hour.is_multiple_of(24);
+        if is_due {
+            match may_block(|| agreement.holds()) {
+                Ok(true) => {
+                    forget(&projects, days).await;
+                    is_due = false;
+                }
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "the audit log keeps what it should forget"),
+            }
         }
         pack(&projects).await;
     }

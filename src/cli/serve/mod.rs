@@ -1,5 +1,6 @@
 //! The service: opened, listening, stopped by a signal.
 
+mod agreement;
 mod certificate;
 mod facts;
 mod forget;

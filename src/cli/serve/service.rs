@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::agreement::Agreement;
 use super::certificate::{self, Certificate};
 use super::facts::FactsOfStore;
 use super::forget::Forget;
@@ -82,10 +83,12 @@ impl Service {
         notifier: &Notifier,
     ) {
         runtime.spawn(keep_time(Arc::clone(self.projects.steady_clock())));
-        runtime.spawn(self.forget.clone().run());
+        let on_deleted = Agreement::on_deleted(&self.engine, settings);
+        runtime.spawn(self.forget.clone().run(on_deleted));
         runtime.spawn(keep_audit::run(
             self.projects.clone(),
             settings.audit_keep_days,
+            Agreement::on_audit(&self.engine, settings),
         ));
         if let Some(certificate) = certificate {
             runtime.spawn(keep_certificate(certificate));

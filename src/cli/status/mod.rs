@@ -21,7 +21,9 @@ use crate::object::key;
 use crate::repo::{Projects, Weights};
 use crate::store::Scan;
 use crate::store::engine::StoreAddress;
-use crate::store::inspection::{self, Inspectable, ObjectsHeld, Overview, Refusal};
+use crate::store::inspection::{
+    self, CommonSettings, DaemonSeen, Inspectable, ObjectsHeld, Overview, Refusal,
+};
 use shown::{Bytes, Daemon, LastCollection, Service, Status};
 
 #[derive(Debug, Args)]
@@ -248,12 +250,25 @@ fn why_refused(
                 }
             }
         }
+        findings.extend(finding_of_settings(seen));
     }
     if let Some((why, refuses)) = room {
         findings.push(why.clone());
         refused = refused.or(refuses.then_some(why));
     }
     refused
+}
+
+/// What must be told of settings that daemons do not have alike.
+fn finding_of_settings(seen: &[DaemonSeen]) -> Option<String> {
+    let places = seen.iter().map(|daemon| format!("on {}", daemon.host));
+    let places: Vec<_> = places.collect();
+    let settings = seen.iter().map(|daemon| &daemon.settings);
+    let all = places.iter().map(String::as_str).zip(settings);
+    let how = CommonSettings::differences(all)?;
+    Some(format!(
+        "the daemons differ in settings that must be the same: {how}; until they agree, nothing is removed by these"
+    ))
 }
 
 /// What could be told; else a finding.

@@ -59,6 +59,8 @@ pub(super) struct Bucket {
     store: AmazonS3,
     /// What `store` sends its requests with, for those it has not.
     client: Client,
+    /// As [`BucketUrl::address`](super::bucket_url::BucketUrl::address).
+    address: String,
     prefix: String,
     /// How many days what no row names any more stays.
     trash_days: i32,
@@ -113,6 +115,7 @@ impl Bucket {
         Ok(Self {
             store,
             client,
+            address: url.address(),
             prefix: url.prefix().to_owned(),
             trash_days: access.trash_days,
             parts: Arc::new(Semaphore::new(UPLOAD_PARTS_BYTES_MAX)),
@@ -219,6 +222,11 @@ impl Bucket {
     /// Whether the last upload was refused.
     pub(super) fn refused_uploads(&self) -> &Arc<RefusedUploads> {
         &self.refused_uploads
+    }
+
+    /// Where it is, the same for all who have it.
+    pub(super) fn address(&self) -> &str {
+        &self.address
     }
 
     /// How many days what no row names any more stays.

@@ -1,6 +1,7 @@
 //! What an engine offers to those who look into a store, also into a damaged one: what can be read is read, and
 //! one damaged place hides no other. What it means is decided above.
 
+mod common_settings;
 pub(super) mod row;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use super::collection::KeptByCollection;
 use super::{ObjectRow, Record, Result, Store};
 use crate::base::clock::Timestamp;
 use crate::base::id::ObjectId;
+pub use common_settings::CommonSettings;
 
 /// A value that could be read, or a sentence that says what is wrong in its place.
 pub type Readable<T> = std::result::Result<T, String>;
@@ -105,6 +107,9 @@ pub struct DaemonSeen {
     /// What it refuses, and why: words that follow "refuses". They begin with "everything" or "changes" where changes
     /// are refused.
     pub refuses: Option<String>,
+    /// What it has of the settings that must be the same at all; nothing of one that was not heard of since another
+    /// began, which may have ended.
+    pub settings: CommonSettings,
 }
 
 impl DaemonSeen {

@@ -18,9 +18,10 @@ use super::skew::Skew;
 use super::writer::RefusedWrites;
 use crate::base::clock::{Clock, SystemClock, Timestamp, told_of_skew};
 use crate::store::bucket::RefusedUploads;
+use crate::store::inspection::CommonSettings;
 use crate::store::{LargeBodies, Result, StoreError, Writes};
 
-const BEAT: &str = "SELECT siteconf.beat_v2($1, $2, $3, $4)";
+const BEAT: &str = "SELECT siteconf.beat_v3($1, $2, $3, $4, $5)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
@@ -52,6 +53,8 @@ pub(super) struct Beats {
     id: [u8; 16],
     /// The name of the machine.
     host: String,
+    /// What others compare with theirs.
+    settings: String,
 }
 
 impl Beats {
@@ -62,6 +65,7 @@ impl Beats {
         refused_writes: &Arc<RefusedWrites>,
         refused_uploads: Option<&Arc<RefusedUploads>>,
         skew: &Arc<Skew>,
+        settings: &CommonSettings,
     ) -> Self {
         let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Self {
@@ -72,7 +76,13 @@ impl Beats {
             skew: Arc::clone(skew),
             id: rand::random(),
             host: host.trim_end().to_owned(),
+            settings: settings.encode(),
         }
+    }
+
+    /// That of the daemon's row.
+    pub(super) fn id(&self) -> [u8; 16] {
+        self.id
     }
 
     /// Commits once a second, without end, and has nothing be read while that fails.
@@ -197,7 +207,7 @@ impl Beats {
         let version = env!("CARGO_PKG_VERSION");
         let beaten = async {
             let refuses = self.refuses();
-            let named: Params<'_> = &[&id, &self.host, &version, &refuses];
+            let named: Params<'_> = &[&id, &self.host, &version, &refuses, &self.settings];
             if let Err(error) = session.query(BEAT, named).await {
                 match failure(&error) {
                     StoreError::Full | StoreError::LockInTheWay => {}

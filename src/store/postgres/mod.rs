@@ -4,6 +4,7 @@
 
 mod advice;
 mod beat;
+mod beside;
 mod changes;
 mod collection;
 mod copying;
@@ -34,6 +35,7 @@ use tokio_postgres::types::ToSql;
 
 use super::bucket::Bucket;
 use super::database_url::DatabaseUrl;
+use super::inspection::CommonSettings;
 use super::remote::{start_runtime, wait};
 use super::{
     Batch, CatchUp, Found, Lane, LargeBodies, Migrated, NewObject, Observe, Pin, Record, Result,
@@ -195,16 +197,21 @@ impl PostgresStore {
 
     /// Shows others once a second that this daemon is there, as long as the store is open. Where the database
     /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
-    /// The log is told meanwhile how far its clock is from ours.
-    pub fn show_signs_of_life(&self) {
+    /// The log is told meanwhile how far its clock is from ours, and in what others differ from these settings, or
+    /// in those of the bucket.
+    pub fn show_signs_of_life(&self, settings: CommonSettings) {
         if let (Some(runtime), Some(writer)) = (&self.runtime, &self.writer) {
+            let settings = settings.and(large::common_settings(self.bucket.as_deref()));
             let beats = Beats::new(
                 &self.server,
                 &self.changes,
                 writer.refused(),
                 self.bucket.as_ref().map(|bucket| bucket.refused_uploads()),
                 &self.skew,
+                &settings,
             );
+            let readers = Arc::clone(&self.readers);
+            drop(runtime.spawn(beside::watch(readers, beats.id(), settings)));
             drop(runtime.spawn(beats.run()));
         }
     }

@@ -94,7 +94,7 @@ fn the_status_tells_of_daemons_schema_and_room() {
         shown,
         json!({
             "data": url, "version": env!("CARGO_PKG_VERSION"), "format": null,
-            "schema": { "step": 11, "writer_min": 4 },
+            "schema": { "step": 12, "writer_min": 4 },
             "service": { "running": true, "pid": null }, "daemons": ["seen", "seen"],
             "standby": { "wanted": 0, "following": 0 },
             "projects": 1, "branches": 1, "accounts": 2, "tokens": 0,

@@ -1,6 +1,7 @@
 //! The service on a store in PostgreSQL: made, served, stopped, without its database, and beside another.
 
 mod advice;
+mod alike;
 mod away;
 mod bucket_keys;
 mod collection;

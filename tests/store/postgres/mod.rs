@@ -1,5 +1,6 @@
 //! What the engine over PostgreSQL promises beyond every store.
 
+mod beside;
 mod collection;
 mod failures;
 mod lanes;

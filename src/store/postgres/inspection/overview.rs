@@ -4,15 +4,16 @@ use super::PostgresStore;
 use crate::base::clock::Timestamp;
 use crate::store::collection::Collectable as _;
 use crate::store::inspection::{
-    DaemonSeen, Inspectable as _, Overview, Refusal, SchemaSteps, Standby,
+    CommonSettings, DaemonSeen, Inspectable as _, Overview, Refusal, SchemaSteps, Standby,
 };
 use crate::store::postgres::row::unsigned;
 use crate::store::{Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
-/// Each beats once a second.
+/// Each beats once a second. Settings are those of who was heard of since the last of them began.
 const DAEMONS: &str = "
-SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), refuses
+SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), refuses,
+    CASE WHEN at >= max(began) OVER () THEN settings END
 FROM siteconf.daemon WHERE at > now() - interval '10 seconds' ORDER BY host, began, id";
 /// For how many standbys commits wait, how many others copy the log, and how many of them are known to be waited
 /// for. Who may not see that sees no state at all. A list of names without a number waits for one of them.
@@ -70,6 +71,7 @@ impl PostgresStore {
         let mut seen = Vec::new();
         for row in self.read(DAEMONS, [])? {
             let began = Timestamp::parse(row.try_get(2)?);
+            let settings: Option<&str> = row.try_get(4)?;
             seen.push(DaemonSeen {
                 host: row.try_get(0)?,
                 version: row.try_get(1)?,
@@ -77,6 +79,7 @@ impl PostgresStore {
                     StoreError::Engine("the row of a daemon holds no time".into())
                 })?,
                 refuses: row.try_get(3)?,
+                settings: settings.map(CommonSettings::decode).unwrap_or_default(),
             });
         }
         Ok(seen)

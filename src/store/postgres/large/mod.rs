@@ -13,6 +13,7 @@ use super::{PostgresStore, READER_SETTINGS};
 use crate::base::clock::Clock;
 use crate::store::bucket::{Bucket, BucketUpload, is_lost};
 use crate::store::bucket_access::BucketAccess;
+use crate::store::inspection::CommonSettings;
 use crate::store::{Batch, Result, StoreError};
 
 /// By the database's clock, the only one that all daemons have in common.
@@ -124,6 +125,17 @@ impl PostgresStore {
     pub(super) fn has_places(&self) -> Result<bool> {
         let rows = self.read(HAS_PLACES, [])?;
         Ok(rows.first().ok_or(StoreError::Unavailable)?.try_get(0)?)
+    }
+}
+
+/// What all daemons must have alike of the bucket.
+pub(super) fn common_settings(bucket: Option<&Bucket>) -> CommonSettings {
+    let settings = CommonSettings::default();
+    match bucket {
+        None => settings.with("blobs", "none".to_owned()),
+        Some(bucket) => settings
+            .with("blobs", bucket.address().to_owned())
+            .with("blobs_keep_days", bucket.trash_days().to_string()),
     }
 }
 

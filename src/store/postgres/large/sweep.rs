@@ -1,9 +1,11 @@
 //! Rids the bucket of what no row names: uploads whose commit was refused, or never came, and what collections have
 //! put into the trash, both after their time there, and of uploads that were never ended.
 
+use super::common_settings;
 use crate::base::clock::{Clock, Timestamp, ahead_ms, told_of_skew};
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::bucket::Bucket;
+use crate::store::postgres::beside::disagreement;
 use crate::store::postgres::link::Link;
 use crate::store::{Result, StoreError};
 
@@ -48,8 +50,8 @@ impl Swept {
     }
 }
 
-/// Sweeps unless that was done in the last day. The day is this daemon's then, and no other one tries: a sweep that fails
-/// has so many tries left.
+/// Sweeps unless that was done in the last day, or other daemons have another bucket, or keep for another time what is
+/// in it. The day is this daemon's then, and no other one tries: a sweep that fails has so many tries left.
 ///
 /// # Errors
 /// As [`sweep`].
@@ -60,6 +62,10 @@ pub(super) async fn sweep_daily(
     tries_left: &mut u32,
 ) -> Result<()> {
     require_time(link, clock).await?;
+    let own = common_settings(Some(bucket));
+    if disagreement(link, &own).await?.is_some() {
+        return Ok(());
+    }
     let claimed = link.read(CLAIM, &[]).await?;
     if claimed.first().map_or(Ok(false), |row| row.try_get(0))? {
         *tries_left = TRIES_MAX;

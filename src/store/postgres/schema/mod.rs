@@ -66,6 +66,10 @@ const STEPS: &[Step] = &[
         brings: "daemons of earlier versions sweep the bucket no more, and remove old changes in their order; \"siteconf gc\" \
                  of a version that knows no step after 8 is refused",
     },
+    Step {
+        sql: include_str!("12.sql"),
+        brings: "daemons that tell the settings which must be the same at all of them",
+    },
 ];
 
 /// What each step ends with.
