@@ -1,6 +1,7 @@
 //! What the engine over PostgreSQL promises beyond every store.
 
 mod beside;
+mod clock_ahead;
 mod collection;
 mod failures;
 mod lanes;

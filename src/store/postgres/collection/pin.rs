@@ -21,7 +21,8 @@ use crate::store::{Pin, PinName, Result};
 const TAKE: &str = "SELECT siteconf.pin_v1($1, $2)";
 const RENEW: &str = "SELECT siteconf.renew_pin_v1($1, $2)";
 const RELEASE: &str = "SELECT siteconf.unpin_v1($1)";
-/// How long a pin stands that nobody renews, in seconds: who cannot reach the database for so long has lost it.
+/// How long a pin stands that nobody renews, in seconds: who cannot reach the database for so long has lost it. The
+/// schema lets none stand for longer.
 const STANDS_S: i32 = 600;
 const RENEWED_EVERY: Duration = Duration::from_mins(1);
 /// How long is waited until a pin is given back. One that is not stands a little longer.

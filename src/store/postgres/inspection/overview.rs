@@ -10,11 +10,13 @@ use crate::store::postgres::row::unsigned;
 use crate::store::{Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
-/// Each beats once a second. Settings are those of who was heard of since the last of them began.
+/// Each beats once a second; what lies ahead was written by a clock that was wrong. Settings are those of who was heard
+/// of since the last of them began.
 const DAEMONS: &str = "
 SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), refuses,
     CASE WHEN at >= max(began) OVER () THEN settings END
-FROM siteconf.daemon WHERE at > now() - interval '10 seconds' ORDER BY host, began, id";
+FROM siteconf.daemon WHERE at > now() - interval '10 seconds' AND at < now() + interval '1 minute'
+ORDER BY host, began, id";
 /// For how many standbys commits wait, how many others copy the log, and how many of them are known to be waited
 /// for. Who may not see that sees no state at all. A list of names without a number waits for one of them.
 const STANDBY: &str = "

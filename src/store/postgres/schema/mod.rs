@@ -68,7 +68,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         sql: include_str!("12.sql"),
-        brings: "daemons that tell the settings which must be the same at all of them",
+        brings: "daemons that tell the settings which must be the same at all of them; times that a clock has left which was \
+                 ahead are doubted",
     },
 ];
 
