@@ -1,7 +1,7 @@
-//! Signs of life. Each daemon commits a row of its own once a second, for it to be seen, and to know whether the
-//! primary still is one: where commits wait for a standby, a primary that was cut off from it, and whose place
-//! the standby may have taken, commits nothing any more, but would go on to answer reads. What is read over connections
-//! to another server than the one that commits is not believed.
+//! Signs of life. Each daemon commits one each second, to know whether the primary still is one: where commits wait for
+//! a standby, a primary that was cut off from it, and whose place the standby may have taken, commits nothing any more,
+//! but would go on to answer reads. What is read over connections to another server than the one that commits is not
+//! believed. Every few seconds the sign is a row of the daemon's own, for it to be seen.
 
 use std::fs::read_to_string;
 use std::sync::Arc;
@@ -25,14 +25,18 @@ const BEAT: &str = "SELECT siteconf.beat_v3($1, $2, $3, $4, $5)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
-/// What is committed in its place where its table has no room, is locked or may not be written: it takes none, changes
-/// nothing that a transaction for reading would refuse to, and waits for a standby all the same. Others do not see it.
+/// What is committed in between, and where the table of the rows has no room, is locked or may not be written: it takes
+/// none, changes nothing that a transaction for reading would refuse to, and waits for a standby all the same. Others do
+/// not see it.
 const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::text)";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
 /// is told to be committed. Who waits for a lock is in time for a sign that needs none.
 const BEAT_SETTINGS: &str =
     "SET statement_timeout = 0; SET lock_timeout = '1s'; SET enable_seqscan = off;";
 const EVERY: Duration = Duration::from_secs(1);
+/// After so long a row is written again that says the same. Each writing leaves a version of it, and reads those that
+/// stay as long as somebody holds an old snapshot. After ten seconds without one a daemon counts as gone.
+const ROW_STANDS_FOR: Duration = Duration::from_millis(4_500);
 /// After so long without a commit the primary is no longer believed. A suspension counts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
 /// How long a connection has for a commit that was made because others had met another server, before they have one
@@ -41,6 +45,9 @@ const NEW_FOR: Duration = Duration::from_secs(2);
 const KEPT_FOR: Duration = Duration::from_millis(100);
 /// How long a commit may take before its connection counts as lost.
 const BEAT_MAX: Duration = Duration::from_secs(10);
+
+/// What its row says a daemon refuses, and since when; nothing before it was written.
+type Written = Option<(Option<String>, Instant)>;
 
 /// What a daemon commits.
 pub(super) struct Beats {
@@ -92,6 +99,7 @@ impl Beats {
         let mut confirmed = now();
         let (mut is_refused, mut last_error) = (false, None);
         let mut doubts_from = Instant::now();
+        let mut written = None;
         loop {
             let believed_until = confirmed + nanos(CONFIRMED_FOR);
             if !is_refused {
@@ -102,7 +110,7 @@ impl Beats {
                     _ = ticks.tick() => {}
                     () = self.doubted(doubts_from) => doubts_from = self.connect_anew().await,
                 }
-                self.beat(&mut doubts_from).await
+                self.beat(&mut doubts_from, &mut written).await
             });
             let left = Duration::from_nanos(believed_until.saturating_sub(now()));
             let in_time = timeout(left, beat.as_mut()).await;
@@ -171,10 +179,10 @@ impl Beats {
 
     /// Commits one. Gives when that began, in nanoseconds since the boot. Where somebody meets another server meanwhile, it
     /// is committed over a new connection: this one may lead to a server that commits nothing any more.
-    async fn beat(&self, doubts_from: &mut Instant) -> Result<u64> {
+    async fn beat(&self, doubts_from: &mut Instant, written: &mut Written) -> Result<u64> {
         loop {
             tokio::select! {
-                beaten = self.beat_once() => {
+                beaten = self.beat_once(written) => {
                     *doubts_from = Instant::now() + KEPT_FOR;
                     return beaten;
                 }
@@ -195,8 +203,8 @@ impl Beats {
         Instant::now() + NEW_FOR
     }
 
-    /// Commits one, and compares the clocks by it. Gives when that began.
-    async fn beat_once(&self) -> Result<u64> {
+    /// Commits one, and compares the clocks if that is the row. Gives when it began.
+    async fn beat_once(&self, written: &mut Written) -> Result<u64> {
         let session = self
             .link
             .session(Instant::now() + CONNECTION_WAIT_MAX)
@@ -207,6 +215,13 @@ impl Beats {
         let version = env!("CARGO_PKG_VERSION");
         let beaten = async {
             let refuses = self.refuses();
+            let stands = |(said, at): &(Option<String>, Instant)| {
+                *said == refuses && at.elapsed() < ROW_STANDS_FOR
+            };
+            if written.as_ref().is_some_and(stands) {
+                let signed = session.query(SIGN_ALONE, &[]).await;
+                return signed.map(|_| (began, None));
+            }
             let named: Params<'_> = &[&id, &self.host, &version, &refuses, &self.settings];
             if let Err(error) = session.query(BEAT, named).await {
                 match failure(&error) {
@@ -220,6 +235,7 @@ impl Beats {
                 return Ok((began, None));
             }
             self.refused_writes.note_read_only(false);
+            *written = Some((refuses, Instant::now()));
             let after = SystemClock.now();
             let told = session.query(BEATEN, &[&id]).await.ok();
             Ok((began, told.map(|rows| (rows, after))))

@@ -195,8 +195,8 @@ impl PostgresStore {
         Server::new(url).map(drop)
     }
 
-    /// Shows others once a second that this daemon is there, as long as the store is open. Where the database
-    /// has not committed that for 3 seconds, nothing is read until it has: another may have taken its place.
+    /// Shows others every few seconds that this daemon is there, as long as the store is open. Where the database has
+    /// committed nothing for 3 seconds, nothing is read until it has: another may have taken its place.
     /// The log is told meanwhile how far its clock is from ours, and in what others differ from these settings, or
     /// in those of the bucket.
     pub fn show_signs_of_life(&self, settings: CommonSettings) {

@@ -10,8 +10,8 @@ use crate::store::postgres::row::unsigned;
 use crate::store::{Result, StoreError};
 
 const SCHEMA: &str = "SELECT schema, writer_min FROM siteconf.format";
-/// Each beats once a second; what lies ahead was written by a clock that was wrong. Settings are those of who was heard
-/// of since the last of them began.
+/// Each writes its row every five seconds; what lies ahead was written by a clock that was wrong. Settings are those of
+/// who was heard of since the last of them began.
 const DAEMONS: &str = "
 SELECT host, version, to_char(began AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), refuses,
     CASE WHEN at >= max(began) OVER () THEN settings END
