@@ -1,5 +1,5 @@
 //! What the log is told of a server that keeps what it acknowledges, and could do better: once at the start of a
-//! daemon, and of old snapshots whenever there is one.
+//! daemon, and of old snapshots as long as there is one.
 
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ const EVERY: Duration = Duration::from_mins(1);
 const WAYS: u32 = 5;
 /// A snapshot is old after so many milliseconds.
 const OLD_MS: i64 = 10 * 60 * 1000;
+/// So many milliseconds later it is told again.
+const AGAIN_MS: i64 = 60 * 60 * 1000;
 
 /// Tells what the way to the server and its settings leave to chance, then looks for old snapshots, without end.
 pub(super) async fn advise(server: &Server, link: &Link) {
@@ -109,26 +111,27 @@ fn advice(waits: bool, restarts: bool, has_checksums: bool) -> impl Iterator<Ite
 struct Oldest {
     kept: Option<String>,
     since_ms: i64,
-    is_told: bool,
+    told_ms: Option<i64>,
 }
 
 impl Oldest {
-    /// Takes what is kept at this moment, by a clock of milliseconds. Gives for how many minutes, once for each
-    /// that is old.
+    /// Takes what is kept at this moment, by a clock of milliseconds. Gives for how many minutes, for each that is old
+    /// once, and each hour as long as it is kept.
     fn note(&mut self, kept: Option<String>, now_ms: i64) -> Option<i64> {
         if kept != self.kept || kept.is_none() {
             *self = Self {
                 kept,
                 since_ms: now_ms,
-                is_told: false,
+                told_ms: None,
             };
             return None;
         }
         let for_ms = now_ms - self.since_ms;
-        if self.is_told || for_ms < OLD_MS {
+        let is_told = self.told_ms.is_some_and(|told| now_ms - told < AGAIN_MS);
+        if is_told || for_ms < OLD_MS {
             return None;
         }
-        self.is_told = true;
+        self.told_ms = Some(now_ms);
         Some(for_ms / 60_000)
     }
 }
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_old_snapshot_is_told_once() {
+    fn each_old_snapshot_is_told_once_an_hour() {
         let mut oldest = Oldest::default();
         let minute = 60_000;
         for (at, kept, told) in [
@@ -152,6 +155,12 @@ mod tests {
             (40, None, None),
             (41, Some("9"), None),
             (52, Some("9"), Some(11)),
+            (111, Some("9"), None),
+            (112, Some("9"), Some(71)),
+            (113, Some("9"), None),
+            (172, Some("9"), Some(131)),
+            (173, Some("7"), None),
+            (183, Some("7"), Some(10)),
         ] {
             let noted = oldest.note(kept.map(str::to_owned), at * minute);
             assert_eq!(noted, told, "minute {at}");
