@@ -22,6 +22,8 @@ const ADDRESS_MAX: Duration = Duration::from_secs(2);
 const PORT: u16 = 5432;
 /// What a server tells at the login that is a standby.
 const STANDBY: &str = "in_hot_standby";
+/// What one tells that is set to take no changes.
+const TAKES_NONE: &str = "default_transaction_read_only";
 
 /// The hosts that a URL names.
 #[derive(Debug)]
@@ -74,14 +76,19 @@ impl Hosts {
         }
     }
 
-    /// Connects to the first that is a primary.
+    /// Connects to the first that is a primary and takes changes; where none does, to the first primary. One that is set to
+    /// take none may be the one whose place another has taken.
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.
     pub(super) async fn connect(&self, with: &Credential) -> Result<(Client, Connection)> {
         let mut refusal = StoreError::Unavailable;
+        let mut for_reading = None;
         for turn in self.first.turns(self.each.len()) {
             match self.each[turn % self.each.len()].connect(with).await {
+                Ok(connected) if connected.1.parameter(TAKES_NONE) == Some("on") => {
+                    for_reading = for_reading.or(Some(connected));
+                }
                 Ok(connected) => {
                     self.first.note_reached(turn);
                     return Ok(connected);
@@ -89,7 +96,7 @@ impl Hosts {
                 Err(refused) => refusal = refused,
             }
         }
-        Err(refusal)
+        for_reading.ok_or(refusal)
     }
 
     /// How each of them is to be encrypted.
