@@ -52,7 +52,10 @@ fn a_signal_ends_the_forgetting_of_a_large_project_between_two_commits() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(
         (ended.status.code(), said.as_str()),
-        (Some(130), "siteconf: interrupted; nothing half is left\n")
+        (
+            Some(130),
+            "siteconf: interrupted; the same command goes on where it stopped\n"
+        )
     );
     let prefix = key::snapshots(1);
     let left = || {

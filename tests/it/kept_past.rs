@@ -122,11 +122,21 @@ fn a_state_of_which_a_collection_has_left_a_part_is_not_found() {
         (format!("/compare?from={commit}&to=main"), "Ref"),
         (format!("/compare?from=main&to={commit}"), "Ref"),
         (format!("/commits?ref_name={commit}"), "Commit"),
+        (format!("/commits?ref_name={commit}..main"), "Commit"),
+        (format!("/commits?ref_name=main..{commit}"), "Commit"),
         (format!("/commits/{commit}"), "Commit"),
         (format!("/commits/{commit}/diff"), "Commit"),
     ] {
         let answer = reader.get(&project.read(&target));
         answer.assert_error(404, &format!("404 {what} Not Found"));
+    }
+    let user = project.user.at(daemon.address());
+    for ends in [
+        format!("from={commit}&to=main"),
+        format!("from=main&to={commit}"),
+    ] {
+        let answer = user.get(&project.on("main", &format!("/diff?{ends}")));
+        answer.assert_error(404, "Revision not found");
     }
     let kept = reader.get(&project.read("/files/a.xml/raw?ref=main"));
     kept.assert_bytes(200, b"<newest/>");

@@ -50,7 +50,7 @@ struct Report {
     removed_records: u64,
     given_back_bytes: u64,
     free_bytes: u64,
-    /// Null where the collection ended before anything was removed.
+    /// Null where the collection ended before anything was removed, or giving back failed.
     shrinks: Option<bool>,
     lost_files: u64,
     unindexed_objects: u64,
@@ -141,8 +141,8 @@ fn run(
         Err(error) => (None, Some(error)),
     };
     if stop.is_asked() {
-        let ended = stop.name(Error::Failed("interrupted".to_owned()));
-        return Err(behind_forgetting(ended, forgotten));
+        // What is marked cannot be restored any more, and some of it may be gone.
+        return Err(behind_forgetting(stop.paused(), forgotten));
     }
     let patience = Patience::default();
     let mut progress = Progress::new(streams);
@@ -295,7 +295,7 @@ fn show_text(report: &Report, streams: &mut Streams<'_>) -> Result<()> {
              smaller; it needs room for twice what is left. From then on it shrinks by itself.",
             report.free_bytes
         )?;
-    } else if report.free_bytes >= FREE_BYTES_TOLD {
+    } else if report.failed.is_none() && report.free_bytes >= FREE_BYTES_TOLD {
         writeln!(
             streams.out,
             "{} bytes in the database are free, stay in it, and will be used again. \"siteconf gc --compact\" \
@@ -391,8 +391,34 @@ mod tests {
             assert_eq!(would["forgotten"], expected);
         }
     }
+
+    /// Of a collection that removed nothing and left so many bytes free.
+    fn report(shrinks: bool, free_bytes: u64) -> Report {
+        Report {
+            forgotten_projects: Some(0),
+            forgotten_branches: Some(0),
+            states: 1,
+            removed_objects: 0,
+            removed_bytes: 0,
+            removed_files: 0,
+            removed_records: 0,
+            given_back_bytes: 0,
+            free_bytes,
+            shrinks: Some(shrinks),
+            lost_files: 0,
+            unindexed_objects: 0,
+            is_remote: false,
+            failed: None,
+        }
+    }
+
     #[test]
     fn who_can_have_much_room_back_is_told_how() {
+        let shown = |report| {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let shown = show(false, report, &mut Streams::unseen(&mut out, &mut err));
+            (shown.is_ok(), String::from_utf8(out).unwrap())
+        };
         for (shrinks, free_bytes, told) in [
             (true, 0, None),
             (true, 4096, None),
@@ -407,27 +433,17 @@ mod tests {
                 Some("does not shrink: 4096 bytes in it are free"),
             ),
         ] {
-            let report = Report {
-                forgotten_projects: Some(0),
-                forgotten_branches: Some(0),
-                states: 1,
-                removed_objects: 0,
-                removed_bytes: 0,
-                removed_files: 0,
-                removed_records: 0,
-                given_back_bytes: 0,
-                free_bytes,
-                shrinks: Some(shrinks),
-                lost_files: 0,
-                unindexed_objects: 0,
-                is_remote: false,
-                failed: None,
-            };
-            let (mut out, mut err) = (Vec::new(), Vec::new());
-            show(false, report, &mut Streams::unseen(&mut out, &mut err)).unwrap();
-            let said = String::from_utf8(out).unwrap();
+            let (is_fine, said) = shown(report(shrinks, free_bytes));
+            assert!(is_fine);
             assert_eq!(said.contains("gc --compact"), told.is_some(), "{said}");
             assert!(said.contains(told.unwrap_or_default()), "{said}");
         }
+        // What one leaves that was ended, the next one gives back.
+        let ended = Report {
+            failed: Some(Error::Failed("ended".to_owned())),
+            ..report(true, 100 << 20)
+        };
+        let (is_fine, said) = shown(ended);
+        assert!(!is_fine && !said.contains("gc --compact"), "{said}");
     }
 }

@@ -105,7 +105,8 @@ impl Projects {
     }
 
     /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
-    /// mark set, in one commit with what `more` adds for it, which is told whether it was without the mark.
+    /// mark set, in one commit with what `more` adds for it, which is told whether it was without the mark. Each commit
+    /// marks a bounded number of them.
     /// One that somebody restores first is not among them. `None` where there are no more.
     fn over<T>(
         &self,
@@ -120,7 +121,7 @@ impl Projects {
         let store = self.store().as_ref();
         let mut found = store.scan(Scan {
             after: after.as_deref(),
-            limit: FORGOTTEN_RECORDS_PER_COMMIT,
+            limit: DELETED_READ_AT_ONCE,
             values: Values::Sound,
             ..Scan::prefix(prefix)
         })?;
@@ -132,35 +133,11 @@ impl Projects {
             let kept = record.decode_sound::<DeletedRecord<T>>();
             kept.is_some_and(|kept| kept.value.is_over(last))
         });
-        if found.is_empty() {
-            return Ok(Some(found));
+        let mut all = Vec::with_capacity(found.len());
+        for some in found.chunks(FORGOTTEN_RECORDS_PER_COMMIT) {
+            all.extend(store.commit_prepared(|batch| mark_over(store, batch, some, last, &more))?);
         }
-        let marked = store.commit_prepared(|batch| {
-            batch.uses_reserve = true;
-            let mut marked = Vec::with_capacity(found.len());
-            for record in &found {
-                let kept = store.value::<DeletedRecord<T>>(&record.key)?;
-                let Some(kept) = kept.filter(|kept| kept.value.is_over(last)) else {
-                    continue;
-                };
-                let is_first = !kept.value.forgetting;
-                if is_first {
-                    let mark = DeletedRecord {
-                        forgetting: true,
-                        ..DeletedRecord::clone(&kept.value)
-                    };
-                    batch.write(record.key.clone(), kept.expect(), &mark);
-                } else {
-                    // Another process may have removed it by now, with all that was added for it.
-                    batch.expected.push((record.key.clone(), kept.expect()));
-                }
-                // Also for one that an earlier version has marked, which added less.
-                more(batch, record, &kept.value.record, is_first)?;
-                marked.push(Arc::clone(record));
-            }
-            Ok::<_, Error>(marked)
-        })?;
-        Ok(Some(marked))
+        Ok(Some(all))
     }
 
     fn project_forgotten(&self, record: &Record, project: &ProjectRecord) -> AuditRecord {
@@ -246,6 +223,42 @@ impl Projects {
     }
 }
 
+/// Has a batch mark those of these deleted records whose time is over, and do `more` for each. Gives them.
+fn mark_over<T>(
+    store: &dyn Store,
+    batch: &mut Batch,
+    found: &[Arc<Record>],
+    last: Timestamp,
+    more: &dyn Fn(&mut Batch, &Record, &T, bool) -> Result<()>,
+) -> Result<Vec<Arc<Record>>>
+where
+    T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+{
+    batch.uses_reserve = true;
+    let mut marked = Vec::with_capacity(found.len());
+    for record in found {
+        let kept = store.value::<DeletedRecord<T>>(&record.key)?;
+        let Some(kept) = kept.filter(|kept| kept.value.is_over(last)) else {
+            continue;
+        };
+        let is_first = !kept.value.forgetting;
+        if is_first {
+            let mark = DeletedRecord {
+                forgetting: true,
+                ..DeletedRecord::clone(&kept.value)
+            };
+            batch.write(record.key.clone(), kept.expect(), &mark);
+        } else {
+            // Another process may have removed it by now, with all that was added for it.
+            batch.expected.push((record.key.clone(), kept.expect()));
+        }
+        // Also for one that an earlier version has marked, which added less.
+        more(batch, record, &kept.value.record, is_first)?;
+        marked.push(Arc::clone(record));
+    }
+    Ok(marked)
+}
+
 impl<T> DeletedRecord<T> {
     /// True if it was deleted at this time or before, or its forgetting has begun.
     fn is_over(&self, last: Timestamp) -> bool {
@@ -304,6 +317,8 @@ impl<'a> Sweep<'a> {
             values: Values::Unread,
             ..Scan::prefix(prefix)
         }) {
+            // Where nothing is deleted nothing is committed either.
+            self.ended |= !(self.go_on)();
             for record in records? {
                 if self.ended {
                     return Ok(());

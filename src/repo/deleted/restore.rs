@@ -85,6 +85,10 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&name_key)? {
                 return Err(refusal(*taken.value, number, "branch"));
             }
+            if record.moved.is_some() {
+                // Who moves the branch in anew meanwhile, under the number after this, has to look again.
+                store.next_number(key::BRANCH_COUNTER, batch)?;
+            }
             batch.delete(key::deleted_branch(project, number), kept.expect());
             batch.write(name_key, Expect::Absent, &number);
             batch.write(key::branch(project, number), Expect::Absent, &record);

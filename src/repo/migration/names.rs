@@ -5,7 +5,7 @@ use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::repo_id::RepoId;
 use crate::object::key;
-use crate::object::record::ProjectRecord;
+use crate::object::record::{BranchRecord, ProjectRecord};
 use crate::repo::{Branch, Error, Project, ProjectWriter, Projects, Result, optional};
 
 impl Projects {
@@ -50,12 +50,25 @@ impl Project {
     /// here, else that which has the name here.
     pub(super) fn branch_from(&self, there: &BranchName) -> Result<Option<Branch>> {
         let named = optional(self.branch(there))?;
-        let is_it = |branch: &Branch| branch.is_moved() && branch.name_there() == there;
-        if named.as_ref().is_some_and(is_it) {
+        if named
+            .as_ref()
+            .is_some_and(|branch| branch.is_moved() && branch.name_there() == there)
+        {
             return Ok(named);
         }
-        let mut others = self.branches()?.into_iter();
-        Ok(others.find(is_it).or(named))
+        // One that has another name here keeps that which it has there.
+        for record in self
+            .projects
+            .store()
+            .folder(&key::branches(self.number()))?
+            .iter()
+        {
+            let kept = record.decode::<BranchRecord>()?;
+            if kept.value.moved_from.as_ref() == Some(there) {
+                return Ok(Some(self.branch_of(record.number(), kept)));
+            }
+        }
+        Ok(named)
     }
 }
 

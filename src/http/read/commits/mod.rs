@@ -100,7 +100,7 @@ impl Page {
         let mut part: Vec<Commit> = Vec::new();
         let mut more = false;
         for commit in source.commits(project, &mut filter)? {
-            let commit = commit?;
+            let commit = commit.map_err(source::not_found)?;
             if filter.since.is_some_and(|since| commit.at < since) {
                 break;
             }

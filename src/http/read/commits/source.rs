@@ -3,6 +3,7 @@
 use std::iter;
 
 use super::filter::Filter;
+use crate::base::limits::PROJECT_SNAPSHOTS_SEARCHED_MAX;
 use crate::http::error::Error;
 use crate::http::request::params;
 use crate::http::request::query::Query;
@@ -48,8 +49,10 @@ impl<'a> Source<'a> {
     }
 
     /// The commits, newest first. Where those of a path can be looked for, the path is taken out of the filter.
+    ///
+    /// # Limits
+    /// Of a range the newest [`PROJECT_SNAPSHOTS_SEARCHED_MAX`].
     pub(super) fn commits(self, project: &Project, filter: &mut Filter) -> Result<Walk, Error> {
-        let not_found = |error| Error::from(error).revision_as("404 Commit Not Found");
         let walk: Walk = match self {
             Self::All => Box::new(project.all_commits(filter.since)?),
             Self::From(reference) => match project.commits(reference) {
@@ -66,12 +69,21 @@ impl<'a> Source<'a> {
             Self::Range(first, second) => {
                 let first = project.resolve(first).map_err(not_found)?;
                 let second = project.resolve(second).map_err(not_found)?;
-                let base = repo::merge_base(&first, &second)?.unwrap_or(first);
-                Box::new(between(base, &second)?)
+                let pruned = |error| not_found(first.or_pruned(second.or_pruned(error)));
+                let base = repo::merge_base(&first, &second).map_err(pruned)?;
+                let base = base.unwrap_or_else(|| first.clone());
+                let range = between(base, &second)?.take(PROJECT_SNAPSHOTS_SEARCHED_MAX);
+                let or_pruned = move |error| first.or_pruned(second.or_pruned(error));
+                Box::new(range.map(move |commit| commit.map_err(&or_pruned)))
             }
         };
         Ok(walk)
     }
+}
+
+/// A commit that is not there, or not any more.
+pub(super) fn not_found(error: repo::Error) -> Error {
+    Error::from(error).revision_as("404 Commit Not Found")
 }
 
 /// The commits from a state back to an older one, that one left out, newest first. Where a mode changed it

@@ -18,7 +18,7 @@ use crate::store::{Result, StoreError};
 const FREE_PAGES_MAX: u64 = 16_384;
 /// How long giving back a single page may take, and how often in a row it may take longer until the rest is kept:
 /// others that save wait for it.
-const PAGE_TIME_MAX: Duration = Duration::from_millis(20);
+const PAGE_TIME_MAX: Duration = Duration::from_millis(4);
 const SLOW_PAGES_MAX: u32 = 8;
 
 /// How often the log is copied until nobody reads what is older than its end, and the pause between.
@@ -31,6 +31,8 @@ pub(super) struct GivingBack {
     /// False in a database that keeps its free pages.
     shrinks: bool,
     page_bytes: u64,
+    /// So many pages were free before.
+    free_before: u64,
     /// How many pages were given back.
     pages: Cell<u64>,
     /// How many of them, one behind the other and up to the last, took too long.
@@ -44,6 +46,7 @@ impl GivingBack {
             Ok(Self {
                 shrinks: number(db, "PRAGMA auto_vacuum")? == 2,
                 page_bytes: number(db, "PRAGMA page_size")?,
+                free_before: number(db, "PRAGMA freelist_count")?,
                 pages: Cell::new(0),
                 slow: Cell::new(0),
             })
@@ -102,13 +105,14 @@ pub(super) fn compact(
     })
 }
 
-/// Gives pages back while more than [`FREE_PAGES_MAX`] are free. Breaks where `go_on`, which is asked before each step,
-/// has ended it.
+/// Gives pages back while more than [`FREE_PAGES_MAX`] are free, and more than before: of a long list they are slow to give
+/// back, and objects are removed first. Breaks where `go_on`, which is asked before each step, has ended it.
 pub(super) fn give_back_excess(
     collection: &Collection<'_>,
     mut go_on: impl FnMut() -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    match give_back_to(collection, FREE_PAGES_MAX, |_| go_on()) {
+    let kept = FREE_PAGES_MAX.max(collection.giving_back.free_before);
+    match give_back_to(collection, kept, |_| go_on()) {
         // What is removed makes room, and at the end it is tried again.
         Err(StoreError::Full) => Ok(ControlFlow::Continue(())),
         outcome => outcome,
@@ -120,8 +124,10 @@ pub(super) fn give_back(
     collection: &Collection<'_>,
     progress: impl FnMut(u64) -> ControlFlow<()>,
 ) -> Result<Space> {
-    let flow = give_back_to(collection, 0, progress)?;
     let giving_back = &collection.giving_back;
+    // What was slow before had a longer list, or a disk that stood still for a moment.
+    giving_back.slow.set(0);
+    let flow = give_back_to(collection, 0, progress)?;
     Ok(Space {
         given_back: giving_back.bytes(),
         kept: free_pages(collection.store)? * giving_back.page_bytes,
@@ -190,4 +196,32 @@ pub(super) fn shorten_file(store: &SqliteStore) -> Result<()> {
     }
     tracing::warn!("somebody reads the store for long; its file gets smaller later");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn giving_back_ends_where_one_page_after_another_is_slow() {
+        let giving_back = GivingBack {
+            shrinks: true,
+            page_bytes: 4096,
+            free_before: 0,
+            pages: Cell::new(0),
+            slow: Cell::new(0),
+        };
+        let slow = PAGE_TIME_MAX + Duration::from_millis(1);
+        let some_slow = || (1..SLOW_PAGES_MAX).for_each(|_| giving_back.note(1, slow));
+        some_slow();
+        giving_back.note(1, PAGE_TIME_MAX);
+        some_slow();
+        giving_back.note(2, slow);
+        some_slow();
+        assert!(giving_back.goes_on());
+        giving_back.note(1, slow);
+        assert!(!giving_back.goes_on());
+        let pages = 3 * u64::from(SLOW_PAGES_MAX - 1) + 4;
+        assert_eq!(giving_back.bytes(), 4096 * pages);
+    }
 }

@@ -34,21 +34,27 @@ pub(super) fn show(
     let branch = open_branch(context, caller, at)?;
     let old = side(&branch, from)?;
     let new = side(&branch, to)?;
-    if unified {
-        let path = path.ok_or_else(|| {
-            Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
-        })?;
-        return file::text(context, repo::text_diff(&old, &new, &path)?);
-    }
-    let comparison = Comparison::of(&old, &new)?;
-    if limit.is_none() && after.is_none() {
-        return whole::respond(context, comparison, path, Tagged::Yes);
-    }
-    let limit = limit.unwrap_or(DIFF_PAGE_MAX);
-    let (differences, more) = comparison.page(path.as_ref(), after.as_ref(), limit)?;
-    let shown = shown(&differences, 0..differences.len())?;
-    let next = shown.last().filter(|_| more);
-    json::page(context, &shown, next.map(|last| ("after", last.path)))
+    let told = || -> Result<Reply, Error> {
+        if unified {
+            let path = path.ok_or_else(|| {
+                Error::malformed("query parameter \"path\" is missing: a text diff is of one file")
+            })?;
+            return file::text(context, repo::text_diff(&old, &new, &path)?);
+        }
+        let comparison = Comparison::of(&old, &new)?;
+        if limit.is_none() && after.is_none() {
+            return whole::respond(context, comparison, path, Tagged::Yes);
+        }
+        let limit = limit.unwrap_or(DIFF_PAGE_MAX);
+        let (differences, more) = comparison.page(path.as_ref(), after.as_ref(), limit)?;
+        let shown = shown(&differences, 0..differences.len())?;
+        let next = shown.last().filter(|_| more);
+        json::page(context, &shown, next.map(|last| ("after", last.path)))
+    };
+    told().map_err(|error| match error {
+        Error::Repo(error) => old.or_pruned(new.or_pruned(error)).into(),
+        other => other,
+    })
 }
 
 /// A version of the branch, or any revision of the project.
