@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
+use tempfile::TempDir;
+
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, file, serve_at, siteconf_at};
 use crate::seaweed::is_here;
@@ -18,8 +20,8 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one that keeps a connection for as long as this tells, before the database `shop`.
-    fn start(cluster: &Cluster, mode: &str) -> Self {
+    /// Starts one that keeps a connection for as long as this tells, before the database `shop` of a server of the cluster.
+    fn start(cluster: &Cluster, server: &str, mode: &str) -> Self {
         let folder = cluster.folder();
         let text = format!(
             "[databases]\n\
@@ -29,7 +31,7 @@ impl Pooler {
              listen_port = 6432\n\
              auth_type = any\n\
              pool_mode = {mode}\n",
-            folder.join("one").display(),
+            folder.join(server).display(),
             folder.display(),
         );
         let settings = folder.join(format!("{mode}.ini"));
@@ -45,6 +47,16 @@ impl Pooler {
             process,
             url: format!("postgres://siteconf@{host}:6432/shop"),
         }
+    }
+
+    /// The flags that name the store behind it, whose key lies in this folder.
+    fn flags(&self, key: &TempDir) -> Vec<OsString> {
+        vec![
+            "--store".into(),
+            self.url.clone().into(),
+            "--server-key-file".into(),
+            key.path().join("server-key").into(),
+        ]
     }
 }
 
@@ -63,17 +75,8 @@ fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_doe
     let cluster = Cluster::start();
     cluster.ask("postgres", "CREATE DATABASE shop");
     let key = tempfile::tempdir().unwrap();
-    let flags = |pooler: &Pooler| -> Vec<OsString> {
-        vec![
-            "--store".into(),
-            pooler.url.clone().into(),
-            "--server-key-file".into(),
-            key.path().join("server-key").into(),
-        ]
-    };
-
-    let pooler = Pooler::start(&cluster, "session");
-    let through = flags(&pooler);
+    let pooler = Pooler::start(&cluster, "one", "session");
+    let through = pooler.flags(&key);
     let password = init_at(&through);
     let daemon = Daemon::start_as(tempfile::tempdir().unwrap(), serve_at(&through));
     let mut admin = log_in(daemon.again(""), &password);
@@ -85,8 +88,8 @@ fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_doe
     drop(daemon);
     drop(pooler);
 
-    let pooler = Pooler::start(&cluster, "transaction");
-    let through = flags(&pooler);
+    let pooler = Pooler::start(&cluster, "one", "transaction");
+    let through = pooler.flags(&key);
     for command in ["init", "gc", "serve"] {
         let refused = ran(siteconf_at(&through).arg(command));
         assert_eq!(refused.status.code(), Some(1), "{command}: {refused:?}");
@@ -101,4 +104,24 @@ fn a_pooler_is_used_if_it_keeps_a_connection_for_a_session_and_refused_if_it_doe
             "{command}"
         );
     }
+}
+
+#[test]
+fn a_standby_that_has_become_the_primary_is_used_whatever_a_pooler_tells_of_it() {
+    if !is_here("pgbouncer") {
+        return;
+    }
+    let mut cluster = Cluster::start();
+    cluster.ask("postgres", "CREATE DATABASE shop");
+    cluster.add_standby();
+    let pooler = Pooler::start(&cluster, "two", "session");
+    let key = tempfile::tempdir().unwrap();
+    let through = pooler.flags(&key);
+    // What it is told by the first connection that it makes, it tells for good.
+    let refused = ran(siteconf_at(&through).arg("init"));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    let why = "it is a standby; give the address of the primary";
+    assert!(said.contains(why), "{refused:?}");
+    cluster.fail_over();
+    init_at(&through);
 }

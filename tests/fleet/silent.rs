@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::{Cluster, until};
 use crate::daemon::{Daemon, file, serve_at, siteconf_at};
-use crate::store::Store;
+use crate::store::{Store, save, settled};
 
 /// Beyond it a person thinks that nothing works.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,12 +35,7 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     until(|| put(&mut admin));
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     // Nothing tells a process that has just begun which of them hang.
-    let more = ["three", "four"].map(|name| {
-        let folder = cluster.folder().join(name);
-        fs::create_dir(&folder).unwrap();
-        let hangs = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
-        (folder.to_str().unwrap().replace('/', "%2F"), hangs)
-    });
+    let more = two_that_hang(&cluster);
     let [(three, _hangs_too), (four, _hangs_as_well)] = &more;
     let mut flags = store.flags.clone();
     let url = flags[1].to_str().unwrap();
@@ -59,6 +54,43 @@ fn a_host_that_hangs_keeps_nobody_from_the_next() {
     let mut admin = another.again(&admin.credential);
     until(|| put(&mut admin));
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+}
+
+/// Two hosts that hang, as they stand in an address.
+fn two_that_hang(cluster: &Cluster) -> [(String, UnixListener); 2] {
+    ["three", "four"].map(|name| {
+        let folder = cluster.folder().join(name);
+        fs::create_dir(&folder).unwrap();
+        let hangs = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+        (folder.to_str().unwrap().replace('/', "%2F"), hangs)
+    })
+}
+
+#[test]
+fn hosts_that_hang_keep_nobody_from_reading_where_the_primary_takes_no_changes() {
+    let cluster = Cluster::start();
+    let [(three, _hangs), (four, _hangs_too)] = &two_that_hang(&cluster);
+    let store = Store::make_at(&cluster, 1, &[], &|database| {
+        let url = cluster.url_of_primary(database);
+        let (hosts, database) = url.rsplit_once('/').unwrap();
+        format!("{hosts},{three},{four}/{database}")
+    });
+    let mut admin = store.admin_at(0);
+    save(&mut admin, "a.txt", b"a");
+    assert_eq!(settled(|| admin.get(&file("a.txt"))).body, b"a");
+    cluster.ask(
+        "postgres",
+        "ALTER SYSTEM SET default_transaction_read_only = on",
+    );
+    cluster.ask("postgres", "SELECT pg_reload_conf()");
+    until(|| cluster.ask("postgres", "SHOW default_transaction_read_only") == ["on"]);
+    cluster.end_connections();
+    // Over a new connection: memory may have the rest for a moment.
+    until(|| {
+        let refused = admin.attempt("PUT", &file("a.txt"), "application/octet-stream", b"b");
+        String::from_utf8_lossy(&refused.unwrap().body).contains("takes no changes")
+    });
+    until(|| admin.get(&file("a.txt")).status == 200);
 }
 
 #[test]

@@ -5,12 +5,18 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::base::threads::lock;
 use crate::store::database_url::{ClientCertificate, DatabaseUrl, password_in};
 use crate::store::postgres::tls::Connector;
 use crate::store::remote::repeated::Repeated;
 use crate::store::remote::small_file::{self, Mark, mark};
+
+/// Files that could not be used are read again after so long, or when they have changed.
+const FAILED_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
 /// Where it is, and what it was. Its `Debug` shows no secret.
 pub(super) struct Credentials {
@@ -34,11 +40,13 @@ struct Last {
     credential: Credential,
     /// Of the files of TLS, before they were read.
     marks: [Mark; 3],
+    /// When they could not be used.
+    failed: Option<Instant>,
 }
 
 /// Files of certificates and of a key.
 struct TlsFiles {
-    /// `None` for the system's certificates, which are read once.
+    /// `None` for the system's certificates, which are read again with the others.
     trusted: Option<PathBuf>,
     shown: Option<ClientCertificate>,
 }
@@ -76,7 +84,11 @@ impl Credentials {
         Self {
             password_file: url.password_file().map(Path::to_owned),
             tls,
-            last: Mutex::new(Last { credential, marks }),
+            last: Mutex::new(Last {
+                credential,
+                marks,
+                failed: None,
+            }),
             faults: Repeated::default(),
         }
     }
@@ -92,13 +104,19 @@ impl Credentials {
         }
         if let Some(files) = &self.tls {
             let marks = files.marks();
-            if marks != last.marks {
+            // What kept them from being read may end without a change of theirs.
+            let is_due = |failed: Instant| failed.elapsed() >= FAILED_AGAIN_AFTER;
+            if marks != last.marks || last.failed.is_some_and(is_due) {
+                last.marks = marks;
                 match files.connector() {
                     Ok(connector) => {
                         last.credential.connector = connector;
-                        last.marks = marks;
+                        last.failed = None;
                     }
-                    Err(fault) => self.tell(&fault),
+                    Err(fault) => {
+                        last.failed = Some(Instant::now());
+                        self.tell(&fault);
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The hosts of a database, which are asked one after another.
 
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,15 +14,19 @@ use tokio_postgres::config::{Config, Host, LoadBalanceHosts};
 
 use super::credentials::Credential;
 use super::fitness::IS_STANDBY;
-use super::{Connection, unreachable};
+use super::{Connection, unreachable, value_of};
 use crate::store::{Result, StoreError};
 
 /// How long one address may take to be connected to, with TLS and the login.
 const ADDRESS_MAX: Duration = Duration::from_secs(2);
+/// How long all other hosts may take once there is one for reading: whoever waits for a connection does so for 3 seconds.
+const OTHERS_MAX: Duration = Duration::from_millis(500);
 /// Where a URL names none.
 const PORT: u16 = 5432;
-/// What a server tells at the login that is a standby.
+/// What a server tells at the login that is a standby. Through a pooler it is what that one has told who was first asked
+/// there, which may have become the primary since.
 const STANDBY: &str = "in_hot_standby";
+const ASK_STANDBY: &str = "SELECT pg_catalog.pg_is_in_recovery()";
 /// What one tells that is set to take no changes.
 const TAKES_NONE: &str = "default_transaction_read_only";
 
@@ -76,27 +81,44 @@ impl Hosts {
         }
     }
 
-    /// Connects to the first that is a primary and takes changes; where none does, to the first primary. One that is set to
-    /// take none may be the one whose place another has taken.
+    /// Connects to the first that is a primary and takes changes; where none does in time, to the first primary. One that is
+    /// set to take none may be the one whose place another has taken.
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.
     pub(super) async fn connect(&self, with: &Credential) -> Result<(Client, Connection)> {
         let mut refusal = StoreError::Unavailable;
-        let mut for_reading = None;
         for turn in self.first.turns(self.each.len()) {
-            match self.each[turn % self.each.len()].connect(with).await {
-                Ok(connected) if connected.1.parameter(TAKES_NONE) == Some("on") => {
-                    for_reading = for_reading.or(Some(connected));
-                }
+            match self.at(turn).connect(with).await {
                 Ok(connected) => {
                     self.first.note_reached(turn);
-                    return Ok(connected);
+                    if takes_changes(&connected.1) {
+                        return Ok(connected);
+                    }
+                    let other = timeout(OTHERS_MAX, self.other_than(turn, with)).await;
+                    return Ok(other.ok().flatten().unwrap_or(connected));
                 }
                 Err(refused) => refusal = refused,
             }
         }
-        for_reading.ok_or(refusal)
+        Err(refusal)
+    }
+
+    /// Connects to the first of the other hosts that takes changes.
+    async fn other_than(&self, turn: usize, with: &Credential) -> Option<(Client, Connection)> {
+        for other in turn + 1..turn + self.each.len() {
+            if let Ok(connected) = self.at(other).connect(with).await
+                && takes_changes(&connected.1)
+            {
+                self.first.note_reached(other);
+                return Some(connected);
+            }
+        }
+        None
+    }
+
+    fn at(&self, turn: usize) -> &OneHost {
+        &self.each[turn % self.each.len()]
     }
 
     /// How each of them is to be encrypted.
@@ -127,13 +149,16 @@ impl OneHost {
         let mut refusal = StoreError::Unavailable;
         for turn in self.first.turns(ways.len()) {
             let way = &ways[turn % ways.len()];
-            match within(way.connect(with.connector.clone())).await {
-                Some(Ok((_, connection))) if connection.parameter(STANDBY) == Some("on") => {
-                    refusal = StoreError::Engine(IS_STANDBY.into());
-                }
-                Some(Ok(connected)) => {
+            let connecting = async {
+                let (client, mut connection) = way.connect(with.connector.clone()).await?;
+                let is_standby = is_standby(&client, &mut connection).await;
+                Ok::<_, tokio_postgres::Error>((client, connection, is_standby))
+            };
+            match within(connecting).await {
+                Some(Ok((_, _, true))) => refusal = StoreError::Engine(IS_STANDBY.into()),
+                Some(Ok((client, connection, false))) => {
                     self.first.note_reached(turn);
-                    return Ok(connected);
+                    return Ok((client, connection));
                 }
                 Some(Err(error)) => refusal = unreachable(&error),
                 None => {
@@ -156,6 +181,25 @@ impl First {
 
     fn note_reached(&self, turn: usize) {
         self.0.store(turn, Ordering::Relaxed);
+    }
+}
+
+/// True unless a server is set to take none.
+fn takes_changes(connection: &Connection) -> bool {
+    connection.parameter(TAKES_NONE) != Some("on")
+}
+
+/// True of a standby, and of what may be one and does not say.
+async fn is_standby(client: &Client, connection: &mut Connection) -> bool {
+    if connection.parameter(STANDBY) != Some("on") {
+        return false;
+    }
+    let driven = async {
+        while let Some(Ok(_)) = poll_fn(|context| connection.poll_message(context)).await {}
+    };
+    tokio::select! {
+        told = value_of(client, ASK_STANDBY) => !matches!(told, Ok(Some(told)) if told == "f"),
+        () = driven => true,
     }
 }
 

@@ -28,6 +28,7 @@ use super::failure::{Meaning, failure, meaning_of, said_by, unfit};
 use super::schema;
 use super::schema::{Expected, StoreFormat, no_store};
 use super::tls::{Encrypted, refused_by_server};
+use crate::base::may_block;
 use crate::store::database_url::{DatabaseUrl, Encryption};
 use crate::store::remote::tls;
 use crate::store::{Found, Migrated, Result, StoreError};
@@ -231,7 +232,9 @@ impl Server {
 
     /// A connection that nothing was asked of yet.
     pub(super) async fn connect(&self) -> Result<(Client, Connection)> {
-        self.hosts.connect(&self.credentials.now()).await
+        // It reads files, which may lie where nothing answers.
+        let credential = may_block(|| self.credentials.now());
+        self.hosts.connect(&credential).await
     }
 
     /// Ends all connections that were begun until now, and with them what is asked over them: the database has not answered
@@ -331,15 +334,21 @@ impl Single {
 
 /// The process of the server that answers, after this statement.
 async fn process_of(client: &Client, first: &str) -> Result<Option<String>> {
-    // What is prepared would stay with the process.
-    let told = client
-        .simple_query(&format!("{first}SELECT pg_catalog.pg_backend_pid()"))
-        .await?;
-    let row = told.into_iter().find_map(|message| match message {
+    value_of(
+        client,
+        &format!("{first}SELECT pg_catalog.pg_backend_pid()"),
+    )
+    .await
+}
+
+/// The value that statements give, as text. Nothing is prepared: that would stay with the process of the server.
+async fn value_of(client: &Client, statements: &str) -> Result<Option<String>> {
+    let told = client.simple_query(statements).await?;
+    let value = told.into_iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
         _ => None,
     });
-    Ok(row)
+    Ok(value)
 }
 
 /// Looks whether there is a name to hold the certificate of each host against.
