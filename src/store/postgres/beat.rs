@@ -43,6 +43,9 @@ const CONFIRMED_FOR: Duration = Duration::from_secs(3);
 /// made again, and how long it is kept when it has committed.
 const NEW_FOR: Duration = Duration::from_secs(2);
 const KEPT_FOR: Duration = Duration::from_millis(100);
+/// A connection over which the database takes no changes is kept for so long at least. It may be so over this one alone,
+/// or at this host.
+const READ_ONLY_KEPT_FOR: Duration = Duration::from_secs(5);
 /// How long a commit may take before its connection counts as lost.
 const BEAT_MAX: Duration = Duration::from_secs(10);
 
@@ -223,8 +226,10 @@ impl Beats {
                 return signed.map(|_| (began, None));
             }
             let named: Params<'_> = &[&id, &self.host, &version, &refuses, &self.settings];
+            let asked = Instant::now();
             if let Err(error) = session.query(BEAT, named).await {
-                match failure(&error) {
+                let refusal = failure(&error);
+                match refusal {
                     StoreError::Full | StoreError::LockInTheWay => {}
                     StoreError::DatabaseReadOnly => self.refused_writes.note_read_only(true),
                     _ => return Err(error),
@@ -232,10 +237,13 @@ impl Beats {
                 self.link.tell_refused(&error);
                 let began = now();
                 session.query(SIGN_ALONE, &[]).await?;
+                if session.made.elapsed() > READ_ONLY_KEPT_FOR {
+                    self.link.leave_read_only(&session, &refusal).await;
+                }
                 return Ok((began, None));
             }
             self.refused_writes.note_read_only(false);
-            *written = Some((refuses, Instant::now()));
+            *written = Some((refuses, asked));
             let after = SystemClock.now();
             let told = session.query(BEATEN, &[&id]).await.ok();
             Ok((began, told.map(|rows| (rows, after))))

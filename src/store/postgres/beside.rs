@@ -2,14 +2,13 @@
 //! what is kept for a time, and reads large files from where it puts its own.
 
 use std::iter::once;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 use tokio_postgres::Row;
 
+use super::PostgresStore;
 use super::link::Link;
-use super::{PostgresStore, READERS};
 use crate::store::Result;
 use crate::store::inspection::CommonSettings;
 
@@ -23,6 +22,8 @@ SELECT host, settings FROM siteconf.daemon
 WHERE id <> $1 AND settings IS NOT NULL
     AND at > now() - make_interval(secs => $2::int4) AND at < now() + interval '1 minute'
 ORDER BY host, began, id";
+/// What the connection is told, beside what all are told that read: a look is not worth waiting for a lock.
+pub(super) const SETTINGS: &str = "SET lock_timeout = '1s';";
 /// Removes rows of daemons that have ended.
 const FORGET: &str = "SELECT siteconf.forget_daemons_v1()";
 
@@ -45,8 +46,8 @@ pub(super) async fn disagreement(link: &Link, own: &CommonSettings) -> Result<Op
 
 /// Tells the log when others begin to differ from the daemon of this row, which has these settings, when they do so in
 /// another way, and when they no longer do. Has rows of those that have ended be removed. It has no end.
-pub(super) async fn watch(readers: Arc<[Link; READERS]>, id: [u8; 16], own: CommonSettings) {
-    let (link, id) = (&readers[0], id.as_slice());
+pub(super) async fn watch(link: Link, id: [u8; 16], own: CommonSettings) {
+    let id = id.as_slice();
     let mut told = None;
     loop {
         sleep(EVERY).await;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::ToSql;
@@ -44,13 +45,23 @@ pub(super) struct Link {
     is_awaited: bool,
     /// Where what is asked makes sense in one history alone: the one that the first connection led to.
     history: Option<OnceLock<Timeline>>,
-    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    kept: tokio::sync::Mutex<Kept>,
+}
+
+/// The connection, or what makes one. That goes on when who began it waits no longer: under load each would have only a
+/// moment for an attempt of its own.
+#[derive(Debug, Default)]
+struct Kept {
+    session: Option<Arc<Session>>,
+    /// It gives nothing where it takes longer than who began it would have waited.
+    attempt: Option<JoinHandle<Option<Result<Session>>>>,
 }
 
 /// A connection, with the statements that it knows.
 #[derive(Debug)]
 pub(super) struct Session {
     client: Client,
+    pub(super) made: Instant,
     /// The server at its other end.
     pub(super) started: Started,
     /// What that server writes.
@@ -70,7 +81,7 @@ impl Link {
             answer_wait_max: ANSWER_WAIT_MAX,
             is_awaited: true,
             history: None,
-            session: tokio::sync::Mutex::default(),
+            kept: tokio::sync::Mutex::default(),
         }
     }
 
@@ -120,7 +131,7 @@ impl Link {
 
     /// The same. Another link is asked, too, once the connection of this one is silent: it alone may be lost, which
     /// nothing tells as long as the other end is there. Where both are slow the first answer counts. It is asked, too,
-    /// where this one gets no connection: those that are there live on where nobody may connect any more.
+    /// where this one gets no connection in that time: those that are there live on where nobody may connect any more.
     ///
     /// # Errors
     /// As [`Link::read`].
@@ -134,7 +145,17 @@ impl Link {
         loop {
             // It may have taken long to find that the one before was lost.
             let connected_by = deadline.min(Instant::now() + CONNECTION_WAIT_MAX);
-            let session = match self.session(connected_by).await {
+            let meanwhile = async {
+                let other = other?;
+                sleep(SILENT_AFTER).await;
+                other.ask(sql, params, deadline).await
+            };
+            let connected = tokio::select! {
+                biased;
+                connected = self.session(connected_by) => connected,
+                Some(rows) = meanwhile => return Ok(rows),
+            };
+            let session = match connected {
                 Ok(session) => session,
                 Err(refused) => {
                     let asked = async { other?.ask(sql, params, connected_by).await };
@@ -168,7 +189,9 @@ impl Link {
                 }
                 Ok(Err(error)) => {
                     self.tell_refused(&error);
-                    return Err(failure(&error));
+                    let refusal = failure(&error);
+                    self.leave_read_only(&session, &refusal).await;
+                    return Err(refusal);
                 }
                 Err(_) => {
                     self.discard(&session).await;
@@ -229,22 +252,31 @@ impl Link {
             StoreError::Unavailable
         };
         let unavailable = |_| in_vain();
-        let mut kept = timeout_at(deadline, self.session.lock())
+        let mut kept = timeout_at(deadline, self.kept.lock())
             .await
             .map_err(unavailable)?;
-        if let Some(session) = kept.as_ref().filter(|session| !session.client.is_closed()) {
+        kept.session.take_if(|session| session.client.is_closed());
+        if let Some(session) = &kept.session {
             return Ok(Arc::clone(session));
         }
-        *kept = None;
         let mut pause = PAUSE_MIN;
         loop {
-            let connecting = timeout_at(deadline, self.connect())
-                .await
-                .map_err(unavailable)?;
-            match connecting {
-                Ok(session) => return Ok(Arc::clone(kept.insert(Arc::new(session)))),
-                Err(refused @ StoreError::Unfit { .. }) => return Err(refused),
-                Err(error) => self.server.reports().tell_unreached(&error),
+            let was_over = kept.attempt.as_ref().is_some_and(JoinHandle::is_finished);
+            let attempt = kept.attempt.get_or_insert_with(|| {
+                let connecting = connect(Arc::clone(&self.server), self.settings.clone());
+                tokio::spawn(async move { timeout_at(deadline, connecting).await.ok() })
+            });
+            let made = timeout_at(deadline, attempt).await.map_err(unavailable)?;
+            kept.attempt = None;
+            match made.ok().flatten() {
+                Some(Ok(session)) if !session.client.is_closed() => {
+                    return Ok(Arc::clone(kept.session.insert(Arc::new(session))));
+                }
+                // Why it failed while nobody waited for it may be over.
+                _ if was_over => continue,
+                Some(Err(refused @ StoreError::Unfit { .. })) => return Err(refused),
+                Some(Err(error)) => self.server.reports().tell_unreached(&error),
+                Some(Ok(_)) | None => {}
             }
             if Instant::now() + pause > last_attempt {
                 return Err(in_vain());
@@ -280,55 +312,60 @@ impl Link {
 
     /// Has what comes next go over a new connection.
     pub(super) async fn connect_anew(&self) {
-        *self.session.lock().await = None;
+        *self.kept.lock().await = Kept::default();
     }
 
     /// Uses this connection no more.
     pub(super) async fn discard(&self, session: &Arc<Session>) {
-        let mut kept = self.session.lock().await;
-        if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, session)) {
-            *kept = None;
+        let mut kept = self.kept.lock().await;
+        kept.session.take_if(|kept| Arc::ptr_eq(kept, session));
+    }
+
+    /// Uses a connection no more over which something was refused because the database takes no changes. What it is set
+    /// to counts for a connection as long as that lasts, and of several hosts another one may take them now.
+    pub(super) async fn leave_read_only(&self, session: &Arc<Session>, refusal: &StoreError) {
+        if matches!(refusal, StoreError::DatabaseReadOnly) {
+            self.discard(session).await;
         }
     }
 
     /// Asks nothing new over this connection. What was asked may yet be answered: it is not lost for being slow.
     fn leave(&self, session: &Arc<Session>) {
         // While a connection is made this one is gone already, and who has an answer does not wait for that.
-        if let Ok(mut kept) = self.session.try_lock() {
-            kept.take_if(|kept| Arc::ptr_eq(kept, session));
+        if let Ok(mut kept) = self.kept.try_lock() {
+            kept.session.take_if(|kept| Arc::ptr_eq(kept, session));
         }
     }
+}
 
-    async fn connect(&self) -> Result<Session> {
-        let given_up = self.server.given_up();
-        let (client, connection) = self.server.connect().await?;
-        let is_doubtful = Arc::default();
-        let driven = drive(
-            connection,
-            Arc::clone(&self.server),
-            Arc::clone(&is_doubtful),
-        );
-        tokio::spawn(until_given_up(given_up, driven));
-        self.server.require_sessions(&client).await?;
-        client.batch_execute(SESSION_SETTINGS).await?;
-        let told = client.batch_execute(&self.settings).await;
-        told.map_err(|error| match error.code() {
-            Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => {
-                unfit("it is being copied; start again when that has ended")
-            }
-            _ => failure(&error),
-        })?;
-        let (started, timeline) = self.server.require(&client).await?;
-        self.server.reports().note_reached();
-        Ok(Session {
-            client,
-            started,
-            timeline,
-            statements: Mutex::default(),
-            is_doubtful,
-            heard: Mutex::new(Instant::now()),
-        })
-    }
+/// Makes a connection that is told these settings.
+async fn connect(server: Arc<Server>, settings: String) -> Result<Session> {
+    let given_up = server.given_up();
+    let (client, connection) = server.connect().await?;
+    let made = Instant::now();
+    let is_doubtful = Arc::default();
+    let driven = drive(connection, Arc::clone(&server), Arc::clone(&is_doubtful));
+    tokio::spawn(until_given_up(given_up, driven));
+    server.require_sessions(&client).await?;
+    client.batch_execute(SESSION_SETTINGS).await?;
+    let told = client.batch_execute(&settings).await;
+    told.map_err(|error| match error.code() {
+        Some(state) if *state == SqlState::LOCK_NOT_AVAILABLE => {
+            unfit("it is being copied; start again when that has ended")
+        }
+        _ => failure(&error),
+    })?;
+    let (started, timeline) = server.require(&client).await?;
+    server.reports().note_reached();
+    Ok(Session {
+        client,
+        made,
+        started,
+        timeline,
+        statements: Mutex::default(),
+        is_doubtful,
+        heard: Mutex::new(Instant::now()),
+    })
 }
 
 impl Session {

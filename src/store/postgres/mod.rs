@@ -210,8 +210,10 @@ impl PostgresStore {
                 &self.skew,
                 &settings,
             );
-            let readers = Arc::clone(&self.readers);
-            drop(runtime.spawn(beside::watch(readers, beats.id(), settings)));
+            // Of its own: what waits for a lock keeps waiting what comes over its connection.
+            let told = format!("{READER_SETTINGS}{}", beside::SETTINGS);
+            let link = Link::new(&self.server, told).awaited_by_nobody();
+            drop(runtime.spawn(beside::watch(link, beats.id(), settings)));
             drop(runtime.spawn(beats.run()));
         }
     }

@@ -281,7 +281,9 @@ impl Calls {
                     }
                     Meaning::Again | Meaning::Raised | Meaning::Refused => {
                         self.link.tell_refused(&error);
-                        self.refused.note_refusal(&failure(&error));
+                        let refusal = failure(&error);
+                        self.refused.note_refusal(&refusal);
+                        self.link.leave_read_only(&session, &refusal).await;
                         return Err(Box::new(move || failure(&error)));
                     }
                 },

@@ -13,7 +13,7 @@ const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 pub(in crate::store::postgres) struct RefusedWrites {
     want_of_room: Trouble,
     want_of_right: Trouble,
-    /// What a sign of life meets as well, once a second.
+    /// What a sign of life meets as well: each second once its row is older than 4.5 seconds.
     read_only: Trouble,
 }
 
