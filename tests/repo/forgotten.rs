@@ -242,7 +242,8 @@ fn forgetting_that_is_cut_off_goes_on_later(scene: &Scene) {
     scene.delete_branch("y").unwrap();
     pass_days(scene, 2);
 
-    let mut cut_off = 0_u32;
+    // By the first word it is marked.
+    let mut cut_off = 1_u32;
     loop {
         let left = Cell::new(cut_off);
         let go_on = || left.replace(left.get().saturating_sub(1)) > 0;

@@ -44,15 +44,17 @@ impl Forget {
         loop {
             ticks.tick().await;
             match may_block(|| agreement.holds()) {
-                Ok(true) => may_block(|| self.once()),
+                // Another may come while it is under way.
+                Ok(true) => may_block(|| self.once(&|| agreement.holds().unwrap_or(false))),
                 Ok(false) => ticks.reset_after(PAUSE_OF_DISAGREEMENT),
                 Err(error) => tracing::warn!(%error, "what was deleted could not be forgotten"),
             }
         }
     }
 
-    fn once(&self) {
-        let go_on = || !self.ended.load(Ordering::Relaxed);
+    /// Forgets until it is done, is to end, or daemons no longer agree.
+    fn once(&self, agree: &dyn Fn() -> bool) {
+        let go_on = || !self.ended.load(Ordering::Relaxed) && agree();
         match self.projects.forget_deleted(self.keep_s, &go_on) {
             Ok(Forgotten {
                 projects: 0,
@@ -77,7 +79,7 @@ mod tests {
     use crate::store::memory::MemoryStore;
 
     #[test]
-    fn what_was_deleted_is_kept_for_its_days() {
+    fn what_was_deleted_is_kept_for_its_days_and_while_daemons_do_not_agree() {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
         let store = Arc::new(MemoryStore::default());
         let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
@@ -87,9 +89,9 @@ mod tests {
             .delete_project()
             .unwrap();
         let forget = Forget::new(projects.clone(), 30);
-        for (days, left) in [(29, 1), (2, 0)] {
+        for (days, agree, left) in [(29, true, 1), (2, false, 1), (0, true, 0)] {
             clock.advance_s(days * DAY_S);
-            forget.once();
+            forget.once(&|| agree);
             assert_eq!(projects.deleted(|_| true).unwrap().len(), left);
         }
     }

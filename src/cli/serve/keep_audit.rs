@@ -17,39 +17,43 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) async fn run(projects: Projects, days: u64, agreement: Agreement) {
     let mut ticks = interval(Duration::from_hours(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let agree = || match agreement.holds() {
+        Ok(agree) => agree,
+        Err(error) => {
+            tracing::warn!(%error, "the audit log keeps what it should forget");
+            false
+        }
+    };
     let mut is_due = false;
     for hour in 0_u64.. {
         ticks.tick().await;
         is_due |= hour.is_multiple_of(24);
         if is_due {
-            match may_block(|| agreement.holds()) {
-                Ok(true) => {
-                    forget(&projects, days).await;
-                    is_due = false;
-                }
-                Ok(false) => {}
-                Err(error) => tracing::warn!(%error, "the audit log keeps what it should forget"),
-            }
+            is_due = !forget(&projects, days, &agree).await;
         }
         pack(&projects).await;
     }
 }
 
-/// Removes what is older than so many days, and nothing where they are 0.
-async fn forget(projects: &Projects, days: u64) {
+/// Removes what is older than so many days, and nothing where they are 0. False where daemons do not agree, or no longer:
+/// the rest is for later.
+async fn forget(projects: &Projects, days: u64, agree: &(dyn Fn() -> bool + Sync)) -> bool {
     if days == 0 {
-        return;
+        return true;
     }
     // A clock that is doubted removes nothing.
     let before = projects.steady_clock().ago(days.saturating_mul(DAY_S));
     let (mut total, mut place) = (0, None);
-    loop {
+    let is_over = loop {
+        if !may_block(agree) {
+            break false;
+        }
         match may_block(|| projects.forget_audit(before, place)) {
             Ok((removed, next)) => {
                 total += removed;
                 place = next;
                 if place.is_none() {
-                    break;
+                    break true;
                 }
                 if removed > 0 {
                     sleep(PAUSE).await;
@@ -57,10 +61,10 @@ async fn forget(projects: &Projects, days: u64) {
             }
             Err(error) => {
                 tracing::warn!(%error, "the audit log keeps what it should forget");
-                break;
+                break true;
             }
         }
-    }
+    };
     if total > 0 {
         tracing::info!(
             records = total,
@@ -68,6 +72,7 @@ async fn forget(projects: &Projects, days: u64) {
             "the audit log has forgotten what is old"
         );
     }
+    is_over
 }
 
 async fn pack(projects: &Projects) {
@@ -99,9 +104,14 @@ mod tests {
         let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
         let record = AuditRecord::new(projects.clock().now(), &"eve".into(), Action::Login);
         projects.tell(&record).unwrap();
-        for (pass, days, left) in [(399, 400, 1), (2, 0, 1), (0, 400, 0)] {
+        for (pass, days, agree, left) in [
+            (399, 400, true, 1),
+            (2, 0, true, 1),
+            (0, 400, false, 1),
+            (0, 400, true, 0),
+        ] {
             clock.advance_s(pass * DAY_S);
-            forget(&projects, days).await;
+            assert_eq!(forget(&projects, days, &|| agree).await, agree);
             let kept = projects.audit_page(&Filter::default(), None, 10).unwrap();
             assert_eq!(kept.entries.len(), left, "{pass} days later, of {days}");
         }

@@ -46,7 +46,7 @@ impl Projects {
 
     /// Forgets what was deleted so many seconds ago or earlier, by [`Projects::deletions_over_at`]. Snapshots,
     /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. While others
-    /// save, it pauses after each commit, as a collection does. Between commits it asks `go_on`, and ends when told so;
+    /// save, it pauses after each commit, as a collection does. Before each commit it asks `go_on`, and ends when told so;
     /// the rest is for the next time, also after a crash.
     ///
     /// # Errors
@@ -56,18 +56,20 @@ impl Projects {
         let pace = Pace::new(Patience::default().pause_times);
         let mut forgotten = Forgotten::default();
         let mut after = None;
-        while let Some(projects) = self.over(
-            key::DELETED_PROJECTS,
-            &mut after,
-            last,
-            |batch, record, project, is_first| {
-                if is_first {
-                    audit::add(batch, &self.project_forgotten(record, project));
-                }
-                keep_project(batch, record.number(), project);
-                Ok(())
-            },
-        )? {
+        while go_on()
+            && let Some(projects) = self.over(
+                key::DELETED_PROJECTS,
+                &mut after,
+                last,
+                |batch, record, project, is_first| {
+                    if is_first {
+                        audit::add(batch, &self.project_forgotten(record, project));
+                    }
+                    keep_project(batch, record.number(), project);
+                    Ok(())
+                },
+            )?
+        {
             for number in projects.iter().map(|record| record.number()) {
                 if !go_on() {
                     return Ok(forgotten);
@@ -76,19 +78,21 @@ impl Projects {
             }
         }
         let mut after = None;
-        while let Some(over) = self.over(
-            key::DELETED_BRANCHES,
-            &mut after,
-            last,
-            |batch, record, branch, is_first| {
-                if is_first {
-                    audit::add(batch, &self.branch_forgotten(record, branch)?);
-                }
-                let (project, number) = numbers_in(record);
-                keep_branch(batch, project, number, branch);
-                Ok(())
-            },
-        )? {
+        while go_on()
+            && let Some(over) = self.over(
+                key::DELETED_BRANCHES,
+                &mut after,
+                last,
+                |batch, record, branch, is_first| {
+                    if is_first {
+                        audit::add(batch, &self.branch_forgotten(record, branch)?);
+                    }
+                    let (project, number) = numbers_in(record);
+                    keep_branch(batch, project, number, branch);
+                    Ok(())
+                },
+            )?
+        {
             let mut branches: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
             for record in over {
                 let (project, branch) = numbers_in(&record);

@@ -77,7 +77,7 @@ impl PostgresStore {
         bucket.require(self.server.store_id()?, self.has_places()?)?;
         let link = Link::new(&self.server, READER_SETTINGS);
         let swept = Arc::clone(bucket);
-        bucket.wait(async move { Ok(sweep(&link, &swept, &clock).await?.removed()) })
+        bucket.wait(async move { Ok(sweep(&link, &swept, &clock, None).await?.removed()) })
     }
 
     /// A large body on its way into the bucket.

@@ -5,6 +5,7 @@ use super::common_settings;
 use crate::base::clock::{Clock, Timestamp, ahead_ms, told_of_skew};
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::bucket::Bucket;
+use crate::store::inspection::CommonSettings;
 use crate::store::postgres::beside::disagreement;
 use crate::store::postgres::link::Link;
 use crate::store::{Result, StoreError};
@@ -74,7 +75,7 @@ pub(super) async fn sweep_daily(
         return Ok(());
     }
     *tries_left -= 1;
-    let swept = sweep(link, bucket, clock).await?;
+    let swept = sweep(link, bucket, clock, Some(&own)).await?;
     *tries_left = 0;
     if swept.orphans > 0 {
         tracing::info!(
@@ -96,18 +97,27 @@ pub(super) async fn sweep_daily(
 
 /// Removes what was in the trash for its time, and uploads that are older than from the day before yesterday, and puts
 /// into the trash what is as old and no row names. What goes wrong with one of these keeps none of the others: what
-/// needs no list comes first.
+/// needs no list comes first. Where settings are given, it ends when a daemon comes that has others.
 ///
 /// # Errors
-/// [`StoreError::Unfit`] while the database's clock, by which all that is, differs from this one.
-pub(super) async fn sweep(link: &Link, bucket: &Bucket, clock: &dyn Clock) -> Result<Swept> {
+/// [`StoreError::Unfit`] while the database's clock, by which all that is, differs from this one, and where it has ended
+/// for settings of others.
+pub(super) async fn sweep(
+    link: &Link,
+    bucket: &Bucket,
+    clock: &dyn Clock,
+    common: Option<&CommonSettings>,
+) -> Result<Swept> {
     require_time(link, clock).await?;
     let rows = link.read(OLDEST, &[]).await?;
     let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
     let oldest: String = oldest.unwrap_or_default();
-    let trashed = empty_trash(link, bucket).await;
-    let unfinished = bucket.give_up_before(&oldest).await;
-    let orphans = trash_orphans(link, bucket, &oldest).await;
+    let trashed = empty_trash(link, bucket, common).await;
+    let unfinished = match require_agreement(link, common).await {
+        Ok(()) => bucket.give_up_before(&oldest).await,
+        Err(refused) => Err(refused),
+    };
+    let orphans = trash_orphans(link, bucket, &oldest, common).await;
     Ok(Swept {
         orphans: orphans?,
         trashed: trashed?,
@@ -133,15 +143,31 @@ async fn require_time(link: &Link, clock: &dyn Clock) -> Result<()> {
     })
 }
 
+/// Refuses to go on where a daemon that is there has other settings than these.
+async fn require_agreement(link: &Link, common: Option<&CommonSettings>) -> Result<()> {
+    let Some(own) = common else {
+        return Ok(());
+    };
+    match disagreement(link, own).await? {
+        None => Ok(()),
+        Some(how) => Err(StoreError::Unfit {
+            reason: format!(
+                "nothing more is removed from the bucket until the daemons agree: {how}"
+            ),
+        }),
+    }
+}
+
 /// Removes from the bucket what was in the trash for as long as it must, unless a row names it again. Gives how
 /// many places these were. What the bucket does not let go, a file that is locked there for one, stays in the trash.
-async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
+async fn empty_trash(link: &Link, bucket: &Bucket, common: Option<&CommonSettings>) -> Result<u64> {
     let mut removed = 0;
     let (mut refusals, mut refused) = (0, None);
     let mut after = String::new();
     let most = i64::try_from(PLACES_SWEPT_AT_ONCE).unwrap_or(i64::MAX);
     let days = bucket.trash_days();
     loop {
+        require_agreement(link, common).await?;
         let rows = link.read(OVER, &[&days, &after, &most]).await?;
         let mut over: Vec<String> = Vec::new();
         for row in &rows {
@@ -169,11 +195,17 @@ async fn empty_trash(link: &Link, bucket: &Bucket) -> Result<u64> {
 }
 
 /// Puts the places of days before this one that no row names into the trash. Gives how many are new there.
-async fn trash_orphans(link: &Link, bucket: &Bucket, oldest: &str) -> Result<u64> {
+async fn trash_orphans(
+    link: &Link,
+    bucket: &Bucket,
+    oldest: &str,
+    common: Option<&CommonSettings>,
+) -> Result<u64> {
     let mut found = 0;
     for day in bucket.days_before(oldest).await? {
         let mut places = bucket.places_of_day(&day);
         while let Some(some) = places.next(PLACES_SWEPT_AT_ONCE).await? {
+            require_agreement(link, common).await?;
             let some: Vec<_> = some.into_iter().map(|(place, _)| place).collect();
             for row in link.read(TRASH, &[&some]).await? {
                 found += row.try_get::<_, i64>(0)?.unsigned_abs();
