@@ -473,8 +473,7 @@ fn what_is_not_to_be_kept_is_forgotten_at_the_next_start() {
     let (project, _) = shop(&daemon);
     let other = Project::with_main(&project.user, "acme/other");
     other.user.delete(&other.admin("")).assert_empty(204);
-    daemon.kill();
-    daemon.restart_with(&["--keep-deleted-days", "0"]);
+    daemon.replace_with(&["--keep-deleted-days", "0"]);
     // Now it has looked for what there is to forget, which may come long after the start, and looks again in an hour.
     let told = daemon.logged("forgot what was deleted");
     assert_eq!(told["projects"], 1);
@@ -485,8 +484,7 @@ fn what_is_not_to_be_kept_is_forgotten_at_the_next_start() {
     daemon.restart();
     let user = daemon.session("alice");
     assert_eq!(ids(&user, ""), ["project-1"]);
-    daemon.kill();
-    daemon.restart_with(&["--keep-deleted-days", "0"]);
+    daemon.replace_with(&["--keep-deleted-days", "0"]);
     let user = daemon.session("alice");
     crate::harness::soon(|| ids(&user, "").is_empty());
     restore(&user, "project-1").assert_refused(404);

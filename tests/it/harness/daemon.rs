@@ -160,6 +160,17 @@ impl Daemon {
             launch(&self.folder, &self.place, flags);
     }
 
+    /// Kills it and starts it again with these flags, as the only one of its store. The one before would count as there for
+    /// some seconds; its row is removed.
+    pub(crate) fn replace_with(&mut self, flags: &[&str]) {
+        self.kill();
+        #[cfg(feature = "fleet")]
+        if let Some(database) = self.database() {
+            database.ask("DELETE FROM siteconf.daemon");
+        }
+        self.restart_with(flags);
+    }
+
     /// Runs another command beside it.
     pub(crate) fn command(&self, arguments: &[&str], input: &str) -> Output {
         let mut process = Command::new(binary())
