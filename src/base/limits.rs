@@ -240,8 +240,7 @@ pub const REBASED_FILES_MAX: usize = 10_000;
 pub const COMMIT_ATTEMPTS_MAX: u32 = 2_000;
 /// How long what is deleted can be restored, in days, unless a setting says so.
 pub const KEEP_DELETED_DAYS_DEFAULT: u64 = 30;
-/// Most records of deleted projects and branches that are removed, or marked, with one commit: others that save wait
-/// for it.
+/// Most records of deleted projects and branches that are removed, or marked, with one commit: who saves waits for it.
 pub const FORGOTTEN_RECORDS_PER_COMMIT: usize = 100;
 /// Most records of deleted projects and branches that are read at once.
 pub const DELETED_READ_AT_ONCE: usize = 1000;
@@ -272,8 +271,7 @@ pub const SNAPSHOT_MOVED_NUMBER_MAX: u64 = 999_999_999;
 pub const SNAPSHOTS_MOVED_PER_COMMIT: usize = 1000;
 /// Objects whose mark a collection remembers by their ids, for 8 MiB.
 pub const MARKS_REMEMBERED: usize = 1 << 18;
-/// Most connections to the database that read at once; a read of what the system has in memory takes
-/// microseconds.
+/// Most connections to the database that read at once; a read of what the system has in memory takes microseconds.
 pub const READERS_AT_ONCE_MAX: usize = 32;
 /// Most requests of the Read API that look something up at once, and most that take longer: as many connections
 /// read the database of a folder. More would take memory and be no faster.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::vec;
 
-use super::{BranchState, BranchStates};
+use super::looks::BranchState;
+use super::states::BranchStates;
 use crate::base::branch_name::BranchName;
 use crate::repo::{Branch, Project, Result};
 

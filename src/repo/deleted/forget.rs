@@ -18,7 +18,7 @@ use crate::base::limits::{DELETED_READ_AT_ONCE, FORGOTTEN_RECORDS_PER_COMMIT};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
-use crate::repo::{Error, Patience, Projects, Result, audit};
+use crate::repo::{Patience, Projects, Result, audit};
 use crate::store::collection::Pace;
 use crate::store::{self, Batch, Expect, Record, Scan, Store, StoreError, Values, retry};
 
