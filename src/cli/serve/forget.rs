@@ -45,9 +45,9 @@ impl Forget {
             ticks.tick().await;
             match may_block(|| agreement.holds()) {
                 // Another may come while it is under way.
-                Ok(true) => may_block(|| self.once(&|| agreement.holds().unwrap_or(false))),
+                Ok(true) => may_block(|| self.once(&|| is_kept(&agreement))),
                 Ok(false) => ticks.reset_after(PAUSE_OF_DISAGREEMENT),
-                Err(error) => tracing::warn!(%error, "what was deleted could not be forgotten"),
+                Err(error) => tell(&error),
             }
         }
     }
@@ -65,9 +65,21 @@ impl Forget {
                 branches,
                 "forgot what was deleted, after the time for which it is kept"
             ),
-            Err(error) => tracing::warn!(%error, "what was deleted could not be forgotten"),
+            Err(error) => tell(&error),
         }
     }
+}
+
+/// True while daemons agree, as far as that can be told.
+fn is_kept(agreement: &Agreement) -> bool {
+    agreement.holds().unwrap_or_else(|error| {
+        tell(&error);
+        false
+    })
+}
+
+fn tell(error: &impl std::fmt::Display) {
+    tracing::warn!(%error, "what was deleted could not be forgotten");
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ impl Projects {
                 key::DELETED_PROJECTS,
                 &mut after,
                 last,
+                go_on,
                 |batch, record, project, is_first| {
                     if is_first {
                         audit::add(batch, &self.project_forgotten(record, project));
@@ -83,6 +84,7 @@ impl Projects {
                 key::DELETED_BRANCHES,
                 &mut after,
                 last,
+                go_on,
                 |batch, record, branch, is_first| {
                     if is_first {
                         audit::add(batch, &self.branch_forgotten(record, branch)?);
@@ -110,13 +112,13 @@ impl Projects {
 
     /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
     /// mark set, in one commit with what `more` adds for it, which is told whether it was without the mark. Each commit
-    /// marks a bounded number of them.
-    /// One that somebody restores first is not among them. `None` where there are no more.
+    /// marks a bounded number of them, and `go_on` is asked before each but the first: a mark is for good. One that somebody restores first is not among them. `None` where there are no more.
     fn over<T>(
         &self,
         prefix: &str,
         after: &mut Option<String>,
         last: Timestamp,
+        go_on: &dyn Fn() -> bool,
         more: impl Fn(&mut Batch, &Record, &T, bool) -> Result<()>,
     ) -> Result<Option<Vec<Arc<Record>>>>
     where
@@ -138,7 +140,10 @@ impl Projects {
             kept.is_some_and(|kept| kept.value.is_over(last))
         });
         let mut all = Vec::with_capacity(found.len());
-        for some in found.chunks(FORGOTTEN_RECORDS_PER_COMMIT) {
+        for (nth, some) in found.chunks(FORGOTTEN_RECORDS_PER_COMMIT).enumerate() {
+            if nth > 0 && !go_on() {
+                break;
+            }
             all.extend(store.commit_prepared(|batch| mark_over(store, batch, some, last, &more))?);
         }
         Ok(Some(all))

@@ -237,8 +237,10 @@ impl Beats {
                 self.link.tell_refused(&error);
                 let began = now();
                 session.query(SIGN_ALONE, &[]).await?;
-                if session.made.elapsed() > READ_ONLY_KEPT_FOR {
-                    self.link.leave_read_only(&session, &refusal).await;
+                let is_read_only = matches!(refusal, StoreError::DatabaseReadOnly);
+                if is_read_only && session.made.elapsed() > READ_ONLY_KEPT_FOR {
+                    // Not before there is another: without a sign of life nothing is read.
+                    self.link.renew(&session, EVERY).await;
                 }
                 return Ok((began, None));
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
@@ -53,7 +53,7 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 struct Kept {
     session: Option<Arc<Session>>,
-    /// It gives nothing where it takes longer than who began it would have waited.
+    /// It gives nothing where it takes too long.
     attempt: Option<JoinHandle<Option<Result<Session>>>>,
 }
 
@@ -260,11 +260,17 @@ impl Link {
             return Ok(Arc::clone(session));
         }
         let mut pause = PAUSE_MIN;
+        // It has its own time, whoever waits for it.
+        let attempt_max = if last_attempt < deadline {
+            FIRST_CONNECTION_MAX
+        } else {
+            CONNECTION_WAIT_MAX
+        };
         loop {
             let was_over = kept.attempt.as_ref().is_some_and(JoinHandle::is_finished);
             let attempt = kept.attempt.get_or_insert_with(|| {
                 let connecting = connect(Arc::clone(&self.server), self.settings.clone());
-                tokio::spawn(async move { timeout_at(deadline, connecting).await.ok() })
+                tokio::spawn(async move { timeout(attempt_max, connecting).await.ok() })
             });
             let made = timeout_at(deadline, attempt).await.map_err(unavailable)?;
             kept.attempt = None;
@@ -272,8 +278,11 @@ impl Link {
                 Some(Ok(session)) if !session.client.is_closed() => {
                     return Ok(Arc::clone(kept.session.insert(Arc::new(session))));
                 }
-                // Why it failed while nobody waited for it may be over.
-                _ if was_over => continue,
+                // Nobody waited for it any more. Why it failed may be over.
+                _ if was_over => {
+                    self.note_in_vain();
+                    continue;
+                }
                 Some(Err(refused @ StoreError::Unfit { .. })) => return Err(refused),
                 Some(Err(error)) => self.server.reports().tell_unreached(&error),
                 Some(Ok(_)) | None => {}
@@ -319,6 +328,22 @@ impl Link {
     pub(super) async fn discard(&self, session: &Arc<Session>) {
         let mut kept = self.kept.lock().await;
         kept.session.take_if(|kept| Arc::ptr_eq(kept, session));
+    }
+
+    /// Puts a new connection into the place of this one, if one is made in this time.
+    pub(super) async fn renew(&self, session: &Arc<Session>, within: Duration) {
+        let connecting = connect(Arc::clone(&self.server), self.settings.clone());
+        let Ok(Ok(new)) = timeout(within, connecting).await else {
+            return;
+        };
+        let mut kept = self.kept.lock().await;
+        if let Some(kept) = kept
+            .session
+            .as_mut()
+            .filter(|kept| Arc::ptr_eq(kept, session))
+        {
+            *kept = Arc::new(new);
+        }
     }
 
     /// Uses a connection no more over which something was refused because the database takes no changes. What it is set

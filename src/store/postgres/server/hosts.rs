@@ -35,6 +35,8 @@ const TAKES_NONE: &str = "default_transaction_read_only";
 pub(super) struct Hosts {
     each: Vec<OneHost>,
     first: First,
+    /// Of those that are asked beside a primary that takes no changes.
+    others: First,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Hosts {
         Self {
             each: each.collect(),
             first: First(AtomicUsize::new(first)),
+            others: First::default(),
         }
     }
 
@@ -106,10 +109,13 @@ impl Hosts {
 
     /// Connects to the first of the other hosts that takes changes.
     async fn other_than(&self, turn: usize, with: &Credential) -> Option<(Client, Connection)> {
-        for other in turn + 1..turn + self.each.len() {
-            if let Ok(connected) = self.at(other).connect(with).await
+        let count = self.each.len();
+        for other in self.others.turns(count) {
+            if other % count != turn % count
+                && let Ok(connected) = self.at(other).connect(with).await
                 && takes_changes(&connected.1)
             {
+                self.others.note_reached(other);
                 self.first.note_reached(other);
                 return Some(connected);
             }
