@@ -126,28 +126,6 @@ fn what_a_primary_tells_whose_place_was_taken_counts_no_more_where_connections_t
 }
 
 #[test]
-fn a_primary_that_takes_no_changes_any_more_is_left_for_the_one_that_has_its_place() {
-    let mut cluster = Cluster::start();
-    let store = Store::make(&cluster, 1, &[]);
-    let mut admin = store.admin_at(0);
-    save(&mut admin, "a.txt", b"a");
-    cluster.add_standby();
-    // It goes on, and commits what changes nothing.
-    for setting in [
-        "synchronous_standby_names = ''",
-        "default_transaction_read_only = on",
-    ] {
-        cluster.ask("postgres", &format!("ALTER SYSTEM SET {setting}"));
-    }
-    cluster.ask("postgres", "SELECT pg_reload_conf()");
-    until(|| cluster.ask("postgres", "SHOW default_transaction_read_only") == ["on"]);
-    cluster.replace();
-    let (file, kind) = (file("a.txt"), "application/octet-stream");
-    until(|| admin.attempt("PUT", &file, kind, b"b").unwrap().status == 200);
-    until(|| admin.get(&file).body == b"b");
-}
-
-#[test]
 fn a_change_whose_connection_ends_is_told_of_once_the_standby_has_it() {
     let mut cluster = Cluster::start();
     let store = Store::make(&cluster, 1, &[]);

@@ -94,6 +94,34 @@ fn hosts_that_hang_keep_nobody_from_reading_where_the_primary_takes_no_changes()
 }
 
 #[test]
+fn a_primary_that_takes_no_changes_any_more_is_left_for_the_one_that_has_its_place() {
+    let mut cluster = Cluster::start();
+    // It stands between the two, and is never the one.
+    let [(three, _hangs), _] = &two_that_hang(&cluster);
+    let store = Store::make_at(&cluster, 1, &[], &|database| {
+        cluster
+            .url(database)
+            .replacen(',', &format!(",{three},"), 1)
+    });
+    let mut admin = store.admin_at(0);
+    save(&mut admin, "a.txt", b"a");
+    cluster.add_standby();
+    // It goes on, and commits what changes nothing.
+    for setting in [
+        "synchronous_standby_names = ''",
+        "default_transaction_read_only = on",
+    ] {
+        cluster.ask("postgres", &format!("ALTER SYSTEM SET {setting}"));
+    }
+    cluster.ask("postgres", "SELECT pg_reload_conf()");
+    until(|| cluster.ask("postgres", "SHOW default_transaction_read_only") == ["on"]);
+    cluster.replace();
+    let (file, kind) = (file("a.txt"), "application/octet-stream");
+    until(|| admin.attempt("PUT", &file, kind, b"b").unwrap().status == 200);
+    until(|| admin.get(&file).body == b"b");
+}
+
+#[test]
 fn changes_are_taken_again_soon_where_a_standby_takes_the_place_of_a_primary_that_hangs() {
     /// What README says. A machine that stands still meanwhile has another try.
     const REPLACED_WITHIN: Duration = Duration::from_secs(10);

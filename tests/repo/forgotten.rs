@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use siteconf::base::clock::Clock;
-use siteconf::base::limits::DELETED_READ_AT_ONCE;
+use siteconf::base::limits::{DELETED_READ_AT_ONCE, FORGOTTEN_RECORDS_PER_COMMIT};
 use siteconf::base::repo_id::RepoId;
 use siteconf::object::key;
 use siteconf::repo::{Condition, DeletedId, Error, Forgotten, Missing, ProjectWriter};
@@ -389,6 +389,18 @@ fn more_than_is_read_at_once_is_listed_and_forgotten(scene: &Scene) {
     let wanted = scene.projects.deleted(|deleted| deleted.id() == last);
     assert_eq!(wanted.unwrap().len(), 1);
     pass_days(scene, 2);
+    // Told to end behind the first commit, it marks no more: what is marked cannot be restored.
+    let asked = Cell::new(0);
+    let go_on = || asked.replace(asked.get() + 1) < 2;
+    let forgotten = scene.projects.forget_deleted(DAY_S, &go_on).unwrap();
+    assert_eq!(forgotten, counts(0, 0));
+    let deleted = store.scan(Scan::prefix("deleted-branch/")).unwrap();
+    let is_marked = |value: &[u8]| {
+        let value: serde_json::Value = serde_json::from_slice(value).unwrap();
+        value["forgetting"] == true
+    };
+    let marked = deleted.iter().filter(|record| is_marked(&record.value));
+    assert_eq!(marked.count(), FORGOTTEN_RECORDS_PER_COMMIT);
     assert_eq!(forget(scene, 1), counts(0, more + 1));
     assert_eq!(keys(scene), rest);
 }
