@@ -382,6 +382,7 @@ impl Accounts {
             };
             audit::add(&mut batch, &removed);
             self.records.commit_and_settle(batch)?;
+            // Of an account that is gone no session counts.
             session_records::forget_earlier(&self.projects, number, u64::MAX);
             Ok(count)
         })

@@ -20,7 +20,8 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one that keeps a connection for as long as this tells, before the database `shop` of a server of the cluster.
+    /// Starts one that keeps a connection for as long as this tells, before the database `shop` of a server of the
+    /// cluster.
     fn start(cluster: &Cluster, server: &str, mode: &str) -> Self {
         let folder = cluster.folder();
         let text = format!(

@@ -94,7 +94,7 @@ impl Tokens {
             };
             let TokenHolder { owner, token, .. } = &holder;
             let mut batch = change_of(&kept, token);
-            // The commit may wait long, and what the owner may is asked of the account as it is here.
+            // What the owner may was judged by its account as it was read here, and the commit may wait long.
             batch.expect((keys::account(owner.number), expect));
             let actor = Actor::account(&owner.name, from);
             let record = self.audit_record(owner, token, &actor, Action::TokenBound);

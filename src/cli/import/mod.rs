@@ -202,7 +202,7 @@ impl Importing<'_> {
         let date = date.unwrap_or_else(|| opened.projects.clock().now());
         let (project, is_made) = target.project(repo_id, date, &actor, opened)?;
         report.project_made = is_made;
-        // To prove the rules may take long, too.
+        // Checking the rules may take long, too.
         let writer = ProjectWriter::new(project, actor)
             .while_as_opened()
             .passing_over_rules(self.wish.no_validate);

@@ -35,8 +35,8 @@ pub(super) async fn run(projects: Projects, days: u64, agreement: Agreement) {
     }
 }
 
-/// Removes what is older than so many days, and nothing where they are 0. False where daemons do not agree, or no longer:
-/// the rest is for later.
+/// Removes what is older than so many days, and nothing where they are 0. False where daemons do not agree, or no
+/// longer: the rest is for later.
 async fn forget(projects: &Projects, days: u64, agree: &(dyn Fn() -> bool + Sync)) -> bool {
     if days == 0 {
         return true;

@@ -165,7 +165,7 @@ fn gather(
     }
 }
 
-/// What takes a look at every object to tell, and a walk of all trees.
+/// Counts all objects, then weighs them by a walk of all trees.
 fn weighed(
     findings: &mut Vec<String>,
     opened: &OpenStore,
@@ -267,7 +267,8 @@ fn finding_of_settings(seen: &[DaemonSeen]) -> Option<String> {
     let all = places.iter().map(String::as_str).zip(settings);
     let how = CommonSettings::differences(all)?;
     Some(format!(
-        "the daemons differ in settings that must be the same: {how}; until they agree, nothing is removed by these"
+        "the daemons differ in settings that must be the same: {how}; until they agree, no daemon removes anything by \
+         them"
     ))
 }
 

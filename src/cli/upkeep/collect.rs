@@ -16,7 +16,7 @@ use crate::repo::audit::{Action, AuditRecord};
 use crate::repo::{Collected, CollectionStep, Damage, Deleted, Forgotten, Patience, Weights};
 use crate::store::engine::Engine;
 
-/// Free bytes that stay in the database from which on somebody is told how to get them back: 64 MiB.
+/// From so many free bytes on that stay in the database the report says how to get them back: 64 MiB.
 const FREE_BYTES_TOLD: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
@@ -421,11 +421,11 @@ mod tests {
         };
         for (shrinks, free_bytes, told) in [
             (true, 0, None),
-            (true, 4096, None),
+            (true, FREE_BYTES_TOLD - 1, None),
             (
                 true,
-                100 << 20,
-                Some("104857600 bytes in the database are free"),
+                FREE_BYTES_TOLD,
+                Some("67108864 bytes in the database are free"),
             ),
             (
                 false,

@@ -22,28 +22,28 @@ pub(super) struct BranchState {
 #[derive(Debug, Default)]
 pub(in crate::repo) struct LastLooks(Mutex<HashMap<u64, Arc<LastLook>>>);
 
-/// That of one project.
+/// The last look at the branches of one project.
 #[derive(Debug, Default)]
 struct LastLook {
-    /// How many were begun.
+    /// How many looks have begun.
     begun: AtomicU64,
-    /// Who looks holds it, and the others wait.
+    /// Locked while somebody looks; others wait for it.
     look: Mutex<Look>,
 }
 
 #[derive(Debug, Default)]
 struct Look {
-    /// Which of those that were begun it is.
+    /// The value of `begun` when this look had begun.
     number: u64,
-    /// That of the branches before it.
+    /// The state of the branches, read before the branches were.
     state: u64,
     found: Weak<Vec<BranchState>>,
 }
 
 impl LastLooks {
-    /// What is seen of a project's branches. `state` gives that which they are in now, by which `look` is asked anew: it is
-    /// given what was found last, nothing where nobody holds that. Who has waited for another's look that was begun
-    /// meanwhile has that one.
+    /// The branches of a project as they are now. `state` gives their state; only where it has changed, or nobody holds
+    /// what was found last, `look` reads them anew, and is given what was found last, if anything. A caller that waited
+    /// for a look which began after its own call shares the result.
     ///
     /// # Errors
     /// Those of `state` and `look`.
@@ -82,8 +82,9 @@ impl LastLooks {
         if let Some(last) = projects.get(&project) {
             return Arc::clone(last);
         }
+        // Only when the map would grow, so that a call costs little.
         if projects.len() == projects.capacity() {
-            // One that somebody looks into now is held by that one.
+            // With a count of 1 nobody holds the lock of `look`.
             projects.retain(|_, last| {
                 Arc::strong_count(last) > 1 || lock(&last.look).found.strong_count() > 0
             });

@@ -16,8 +16,8 @@ impl Project {
     /// Looks at all branches.
     ///
     /// # Limits
-    /// It reads all of their records, and holds none of them; once for all who look at the same state, or who waited for
-    /// another's look.
+    /// It reads all of their records, and holds none of them; once for all who look at the same state, or who waited
+    /// for another's look.
     pub fn branch_states(&self) -> Result<BranchStates> {
         let state = || self.branches_state();
         let look = |known: &[BranchState]| self.look_at_branches(known);

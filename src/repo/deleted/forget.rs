@@ -46,8 +46,8 @@ impl Projects {
 
     /// Forgets what was deleted so many seconds ago or earlier, by [`Projects::deletions_over_at`]. Snapshots,
     /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. While others
-    /// save, it pauses after each commit, as a collection does. Before each commit it asks `go_on`, and ends when told so;
-    /// the rest is for the next time, also after a crash.
+    /// save, it pauses after each commit that removes records, as a collection does. Before each commit it asks `go_on`,
+    /// and ends when told so; the rest is for the next time, also after a crash.
     ///
     /// # Errors
     /// Those of the store. A record that is damaged is left out and told in the log.
@@ -110,9 +110,10 @@ impl Projects {
         Ok(forgotten)
     }
 
-    /// The next deleted records under a prefix, beyond the key `after`, whose time is over: each with its
-    /// mark set, in one commit with what `more` adds for it, which is told whether it was without the mark. Each commit
-    /// marks a bounded number of them, and `go_on` is asked before each but the first: a mark is for good. One that somebody restores first is not among them. `None` where there are no more.
+    /// The next deleted records under a prefix, beyond the key `after`, whose time is over. Each is marked, in the
+    /// commit that also holds what `more` adds for it; `more` is told whether it had no mark yet. A commit marks a
+    /// bounded number of them, and `go_on` is asked before each commit but the first: a mark is for good. What somebody
+    /// restores first is not among them. `None` where there are no more.
     fn over<T>(
         &self,
         prefix: &str,

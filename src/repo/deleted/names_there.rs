@@ -43,7 +43,10 @@ impl Projects {
 }
 
 impl Project {
-    /// As [`Projects::was_deleted`], of a branch that has this name there.
+    /// True if a branch that has this name in an older system was deleted here, as [`Projects::was_deleted`] says.
+    ///
+    /// # Limits
+    /// Time grows with the deleted branches of the project that can be restored.
     pub fn was_deleted(&self, there: &BranchName) -> Result<bool> {
         let mut is_kept = false;
         self.projects.each_deleted(

@@ -86,7 +86,7 @@ impl Projects {
                 return Err(refusal(*taken.value, number, "branch"));
             }
             if record.moved.is_some() {
-                // Who moves the branch in anew meanwhile, under the number after this, has to look again.
+                // Takes a number, so that a move which makes the branch anew meanwhile conflicts, and looks again.
                 store.next_number(key::BRANCH_COUNTER, batch)?;
             }
             batch.delete(key::deleted_branch(project, number), kept.expect());

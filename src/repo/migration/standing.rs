@@ -58,6 +58,10 @@ impl Standing {
 
 impl Project {
     /// How the branch that has this name in the older system stands here, whatever it is called here.
+    ///
+    /// # Limits
+    /// Where no branch that was brought has the name, time grows with the branches of the project, and where none has
+    /// it at all, also with its deleted ones.
     pub fn standing(&self, there: &BranchName) -> Result<Standing> {
         let Some(branch) = self.branch_from(there)? else {
             // Asked last: one that is deleted between the two is found.

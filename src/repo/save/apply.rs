@@ -94,7 +94,7 @@ fn attempt(
                 return Err(Error::missing(Missing::Branch));
             }
             let outcome = head.apply(job)?;
-            // Of a record by which somebody was judged as it was at two times both are expected: the commit is refused.
+            // Where a record was judged by in two versions both are expected, and the commit is refused.
             for judged in expected {
                 head.batch.expect(judged);
             }

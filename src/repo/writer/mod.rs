@@ -104,11 +104,11 @@ impl ProjectWriter {
         Self { permit, ..self }
     }
 
-    /// Makes changes only while the project has the identifier and the owner with which it was opened: by these it was
-    /// meant.
+    /// Makes changes only while the project has the identifier and the owner with which it was opened. Takes the place of
+    /// an earlier permit: it is for commands, which need none.
     ///
     /// # Errors
-    /// Those changes then also end in [`Error::Invalid`].
+    /// Those changes then also end in [`Error::Invalid`], which says that the project was renamed or given away.
     #[must_use]
     pub fn while_as_opened(self) -> Self {
         let permit = Permit::as_opened(self.owner(), self.repo_id().clone());

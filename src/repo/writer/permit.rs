@@ -26,8 +26,8 @@ impl Permit {
         Self(Some(Arc::new(ask)))
     }
 
-    /// Permits changes of a project that is there while it has this owner and this identifier. Every change of one
-    /// expects its record.
+    /// Permits changes while the project has this owner and this identifier. It names no record: every change expects
+    /// that of its project already.
     pub(super) fn as_opened(owner: u64, repo_id: RepoId) -> Self {
         Self::asking(move |owner_now, id_now| {
             if owner_now == owner && *id_now == repo_id {

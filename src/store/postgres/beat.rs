@@ -25,17 +25,17 @@ const BEAT: &str = "SELECT siteconf.beat_v3($1, $2, $3, $4, $5)";
 /// What the database's clock showed then, in milliseconds since 1970.
 const BEATEN: &str =
     "SELECT (extract(epoch FROM at) * 1000)::int8 FROM siteconf.daemon WHERE id = $1";
-/// What is committed in between, and where the table of the rows has no room, is locked or may not be written: it takes
-/// none, changes nothing that a transaction for reading would refuse to, and waits for a standby all the same. Others do
-/// not see it.
+/// What is committed in between, and where the row has no room, is locked or may not be written: it takes no room, is
+/// allowed in a read-only transaction, and waits for a standby all the same. Other daemons do not see it.
 const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::text)";
 /// What the connection is told. Its commit is never cancelled: what is cancelled while it waits for a standby
 /// is told to be committed. Who waits for a lock is in time for a sign that needs none.
 const BEAT_SETTINGS: &str =
     "SET statement_timeout = 0; SET lock_timeout = '1s'; SET enable_seqscan = off;";
 const EVERY: Duration = Duration::from_secs(1);
-/// After so long a row is written again that says the same. Each writing leaves a version of it, and reads those that
-/// stay as long as somebody holds an old snapshot. After ten seconds without one a daemon counts as gone.
+/// After so long the row is written again although it says the same. Each write leaves a version of it, which later reads
+/// pass as long as somebody holds an old snapshot. It must be less than the ten seconds after which `status` no longer
+/// names a daemon.
 const ROW_STANDS_FOR: Duration = Duration::from_millis(4_500);
 /// After so long without a commit the primary is no longer believed. A suspension counts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
@@ -43,13 +43,13 @@ const CONFIRMED_FOR: Duration = Duration::from_secs(3);
 /// made again, and how long it is kept when it has committed.
 const NEW_FOR: Duration = Duration::from_secs(2);
 const KEPT_FOR: Duration = Duration::from_millis(100);
-/// A connection over which the database takes no changes is kept for so long at least. It may be so over this one alone,
-/// or at this host.
+/// A connection over which the database takes no changes is kept for so long at least. It may be so over this one
+/// alone, or at this host.
 const READ_ONLY_KEPT_FOR: Duration = Duration::from_secs(5);
 /// How long a commit may take before its connection counts as lost.
 const BEAT_MAX: Duration = Duration::from_secs(10);
 
-/// What its row says a daemon refuses, and since when; nothing before it was written.
+/// What the daemon's row says that it refuses, and when the row was last written; `None` before it was.
 type Written = Option<(Option<String>, Instant)>;
 
 /// What a daemon commits.

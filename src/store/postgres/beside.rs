@@ -14,7 +14,7 @@ use crate::store::inspection::CommonSettings;
 
 /// For how many seconds one that was heard of counts as there.
 const COUNTS_FOR_S: i32 = 15;
-/// How often it is looked for others. At the first look a process whose place this one has taken no longer counts.
+/// How often others are looked for. By the first look a process that this one has replaced no longer counts.
 const EVERY: Duration = Duration::from_secs(15);
 /// Those that are there beside one, and tell their settings. What lies ahead was written by a clock that was wrong.
 const BESIDE: &str = "
@@ -31,6 +31,7 @@ impl PostgresStore {
     /// In what daemons that are there differ from these settings, in the words of [`CommonSettings::differences`].
     /// `None` where in nothing, as far as they tell.
     pub fn disagreement(&self, own: &CommonSettings) -> Result<Option<String>> {
+        // No daemon has the empty id: all rows are read, also a daemon's own, which agrees with it.
         let nobody = Vec::<u8>::new();
         let rows = self.read(BESIDE, [Box::new(nobody), Box::new(COUNTS_FOR_S)])?;
         differences(&rows, own)
@@ -45,22 +46,23 @@ pub(super) async fn disagreement(link: &Link, own: &CommonSettings) -> Result<Op
 }
 
 /// Tells the log when others begin to differ from the daemon of this row, which has these settings, when they do so in
-/// another way, and when they no longer do. Has rows of those that have ended be removed. It has no end.
+/// another way, and when they no longer do. Has the rows of those removed that have ended. It
+/// never returns.
 pub(super) async fn watch(link: Link, id: [u8; 16], own: CommonSettings) {
     let id = id.as_slice();
     let mut told = None;
     loop {
         sleep(EVERY).await;
         let found = link.read(BESIDE, &[&id, &COUNTS_FOR_S]).await;
-        // Without the database others tell of that.
+        // That the database is away is told elsewhere.
         let Ok(differ) = found.and_then(|rows| differences(&rows, &own)) else {
             continue;
         };
         match &differ {
             Some(how) if differ != told => tracing::error!(
                 settings = %how,
-                "daemons of this store differ in settings that must be the same; until they agree, nothing is removed \
-                 by these"
+                "daemons of this store differ in settings that must be the same; until they agree, no daemon removes \
+                 anything by them"
             ),
             None if told.is_some() => {
                 tracing::info!("the daemons of this store have the same settings again");

@@ -210,7 +210,7 @@ impl PostgresStore {
                 &self.skew,
                 &settings,
             );
-            // Of its own: what waits for a lock keeps waiting what comes over its connection.
+            // A connection of its own: what waits for a lock holds up all that is asked over the same one.
             let told = format!("{READER_SETTINGS}{}", beside::SETTINGS);
             let link = Link::new(&self.server, told).awaited_by_nobody();
             drop(runtime.spawn(beside::watch(link, beats.id(), settings)));

@@ -43,7 +43,7 @@ fn what_one_daemon_keeps_no_other_removes_by_a_setting_of_its_own() {
     assert!(is_kept(&other));
     let finding = format!(
         "the daemons differ in settings that must be the same: keep_deleted_days is 0 on {host} and 30 on {host}; \
-         until they agree, nothing is removed by these"
+         until they agree, no daemon removes anything by them"
     );
     let found = (Some(1), Value::Null, json!([finding]));
     soon(|| status(&other) == found);

@@ -160,8 +160,8 @@ impl Daemon {
             launch(&self.folder, &self.place, flags);
     }
 
-    /// Kills it and starts it again with these flags, as the only one of its store. The one before would count as there for
-    /// some seconds; its row is removed.
+    /// Kills it and starts it again with these flags, as the only one of its store. The one before would count as there
+    /// for some seconds; its row is removed.
     pub(crate) fn replace_with(&mut self, flags: &[&str]) {
         self.kill();
         #[cfg(feature = "fleet")]

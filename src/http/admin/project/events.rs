@@ -127,8 +127,8 @@ impl Found {
 }
 
 /// The event that tells the next of the changes between two looks, empty where there is none, and whether it is full,
-/// so that some may be left. `branches` are those that were made or changed, as they are by now, `deleted` names that no
-/// branch had any more when it was looked.
+/// so that some may be left. `branches` are those that were made or changed, as they are by now, `deleted` names that
+/// no branch had any more at the second look.
 ///
 /// # Limits
 /// Nothing is added after [`EVENT_BYTES_MAX`] bytes.

@@ -25,7 +25,8 @@ SELECT CASE WHEN names = '' THEN 0
     count(pid) FILTER (WHERE sync_state IS NULL), count(pid) FILTER (WHERE sync_state IN ('sync', 'quorum'))
 FROM (SELECT current_setting('synchronous_standby_names') AS names) asked
 LEFT JOIN pg_stat_replication ON true GROUP BY names";
-/// By default, and not for who looks, to whom the server is to refuse whatever would write.
+/// Whether the server is set to take no changes. `reset_val`, because a connection that only reads has set the value to
+/// `on` for itself.
 const READ_ONLY: &str =
     "SELECT reset_val = 'on' FROM pg_settings WHERE name = 'default_transaction_read_only'";
 const BYTES: &str = "

@@ -100,8 +100,8 @@ pub(super) async fn sweep_daily(
 /// needs no list comes first. Where settings are given, it ends when a daemon comes that has others.
 ///
 /// # Errors
-/// [`StoreError::Unfit`] while the database's clock, by which all that is, differs from this one, and where it has ended
-/// for settings of others.
+/// [`StoreError::Unfit`] while the database's clock, which decides what is old, differs from this one, and where it ended
+/// because other daemons have other settings.
 pub(super) async fn sweep(
     link: &Link,
     bucket: &Bucket,

@@ -1,6 +1,6 @@
-//! What a connection is made with beside the address: the password, and what TLS trusts and shows. The files that hold it
-//! are read anew for each connection, for what is in them may have been replaced since the last one. What cannot be used
-//! leaves in its place what was there before.
+//! What a connection is made with beside the address: the password, and what TLS trusts and shows. For each connection
+//! the file of the password is read anew, and those of TLS are where they have changed. What cannot be used leaves in
+//! its place what was there before.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::store::remote::small_file::{self, Mark, mark};
 /// Files that could not be used are read again after so long, or when they have changed.
 const FAILED_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
-/// Where it is, and what it was. Its `Debug` shows no secret.
+/// The files, and what the last connection was made with. Its `Debug` shows no secret.
 pub(super) struct Credentials {
     password_file: Option<PathBuf>,
     /// The files of TLS that the address names, if it is used.

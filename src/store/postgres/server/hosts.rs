@@ -19,12 +19,13 @@ use crate::store::{Result, StoreError};
 
 /// How long one address may take to be connected to, with TLS and the login.
 const ADDRESS_MAX: Duration = Duration::from_secs(2);
-/// How long all other hosts may take once there is one for reading: whoever waits for a connection does so for 3 seconds.
+/// How long all other hosts may take once there is one for reading: whoever waits for a connection does so for 3
+/// seconds.
 const OTHERS_MAX: Duration = Duration::from_millis(500);
 /// Where a URL names none.
 const PORT: u16 = 5432;
-/// What a server tells at the login that is a standby. Through a pooler it is what that one has told who was first asked
-/// there, which may have become the primary since.
+/// The parameter that a standby reports at the login. A pooler repeats what its first connection was told, also after
+/// the standby has become the primary.
 const STANDBY: &str = "in_hot_standby";
 const ASK_STANDBY: &str = "SELECT pg_catalog.pg_is_in_recovery()";
 /// What one tells that is set to take no changes.
@@ -84,8 +85,8 @@ impl Hosts {
         }
     }
 
-    /// Connects to the first that is a primary and takes changes; where none does in time, to the first primary. One that is
-    /// set to take none may be the one whose place another has taken.
+    /// Connects to the first that is a primary and takes changes; where none does in time, to the first primary. One that
+    /// is set to take none may be the one whose place another has taken.
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.

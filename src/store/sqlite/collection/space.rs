@@ -105,8 +105,8 @@ pub(super) fn compact(
     })
 }
 
-/// Gives pages back while more than [`FREE_PAGES_MAX`] are free, and more than before: of a long list they are slow to give
-/// back, and objects are removed first. Breaks where `go_on`, which is asked before each step, has ended it.
+/// Gives pages back while more than [`FREE_PAGES_MAX`] are free, and more than before: of a long list they are slow to
+/// give back, and objects are removed first. Breaks where `go_on`, which is asked before each step, has ended it.
 pub(super) fn give_back_excess(
     collection: &Collection<'_>,
     mut go_on: impl FnMut() -> ControlFlow<()>,
