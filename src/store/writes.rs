@@ -17,7 +17,9 @@ pub enum Writes {
     /// Another process holds what has to be written first; it heals when that ends.
     Busy,
     /// The database that it lies in is set to take none, and is read on; it heals when that ends.
-    ReadOnly,
+    DatabaseReadOnly,
+    /// The last change was refused for want of a right; it heals.
+    Denied,
     /// It lies elsewhere, and does not answer or cannot be used: nothing is read, either. It heals.
     Away,
     /// It lies elsewhere, and no longer has what it had: nothing is read or written until a restart.

@@ -280,9 +280,9 @@ impl Gate {
         match self.writes() {
             Writes::Moved => Err(StoreError::Moved.into()),
             Writes::Stopped => Err(StoreError::Stopped.into()),
-            Writes::Away => Err(StoreError::Unavailable.into()),
+            Writes::Away | Writes::Denied => Err(StoreError::Unavailable.into()),
             Writes::WentBack => Err(StoreError::WentBack.into()),
-            Writes::Taken | Writes::Full | Writes::Busy | Writes::ReadOnly => Ok(()),
+            Writes::Taken | Writes::Full | Writes::Busy | Writes::DatabaseReadOnly => Ok(()),
         }
     }
 

@@ -118,12 +118,12 @@ impl State {
                  suspended command"
                     .to_owned(),
             ),
-            Writes::ReadOnly => hindrances.push(
+            Writes::DatabaseReadOnly => hindrances.push(
                 "writes are refused: the database takes none, as its setting \
                  default_transaction_read_only says"
                     .to_owned(),
             ),
-            Writes::Away => hindrances.push(
+            Writes::Away | Writes::Denied => hindrances.push(
                 "the database does not answer, or cannot be used; the log says why".to_owned(),
             ),
             Writes::WentBack => hindrances.push(

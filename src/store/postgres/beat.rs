@@ -161,7 +161,7 @@ impl Beats {
                  and restart the daemon"
             }
             (Writes::Full, _) => "changes: the disk of the database is full",
-            (Writes::Away, _) => {
+            (Writes::Denied, _) => {
                 "changes: the role of the daemon lacks a right; its log says which"
             }
             (_, Some(LargeBodies::Full)) => {

@@ -13,7 +13,7 @@ const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 pub(in crate::store::postgres) struct RefusedWrites {
     want_of_room: Trouble,
     want_of_right: Trouble,
-    /// What a sign of life meets as well: each second once its row is older than 4.5 seconds.
+    /// That the database is set to take none. Signs of life meet it, too, so that it is found without a change.
     read_only: Trouble,
 }
 
@@ -55,9 +55,9 @@ impl RefusedWrites {
     /// Whether changes are taken, by what the last ones met, unless that was too long ago.
     pub(in crate::store::postgres) fn lasting(&self) -> Writes {
         if self.want_of_right.lasts() {
-            Writes::Away
+            Writes::Denied
         } else if self.read_only.lasts() {
-            Writes::ReadOnly
+            Writes::DatabaseReadOnly
         } else if self.want_of_room.lasts() {
             Writes::Full
         } else {
