@@ -35,10 +35,7 @@ pub(in crate::http) fn respond(
 ) -> Result<Reply, Error> {
     let unless_pruned = |error| Error::from(revision.or_pruned(error));
     let selected = select(revision, path, excluded);
-    let (selection, content, bytes) = selected.map_err(|error| match error {
-        Error::Repo(error) => unless_pruned(error),
-        other => other,
-    })?;
+    let (selection, content, bytes) = selected.map_err(|error| error.map_repo(unless_pruned))?;
     let limit_bytes = context.settings().archive_bytes_max;
     if bytes > limit_bytes {
         return Err(Error::LargeArchive { bytes, limit_bytes });

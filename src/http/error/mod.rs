@@ -139,6 +139,14 @@ impl Error {
         }
     }
 
+    /// The same; one of the repository becomes what this makes of it.
+    pub(in crate::http) fn map_repo(self, map: impl FnOnce(repo::Error) -> Self) -> Self {
+        match self {
+            Self::Repo(error) => map(error),
+            other => other,
+        }
+    }
+
     /// Something in the request is not in its form.
     pub(super) fn malformed(reason: &str) -> Self {
         Self::Malformed(reason.to_owned())

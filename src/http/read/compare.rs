@@ -43,10 +43,7 @@ pub(super) fn show(context: &RequestContext, project: &Project) -> Result<Reply,
     let old = project.resolve(from).map_err(not_found)?;
     let new = project.resolve(to).map_err(not_found)?;
     let compared = compare(context, project, [&old, &new], straight, unidiff);
-    compared.map_err(|error| match error {
-        Error::Repo(error) => not_found(old.or_pruned(new.or_pruned(error))),
-        other => other,
-    })
+    compared.map_err(|error| error.map_repo(|error| not_found(old.or_pruned(new.or_pruned(error)))))
 }
 
 fn compare(

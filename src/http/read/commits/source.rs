@@ -69,11 +69,12 @@ impl<'a> Source<'a> {
             Self::Range(first, second) => {
                 let first = project.resolve(first).map_err(not_found)?;
                 let second = project.resolve(second).map_err(not_found)?;
-                let pruned = |error| not_found(first.or_pruned(second.or_pruned(error)));
-                let base = repo::merge_base(&first, &second).map_err(pruned)?;
-                let base = base.unwrap_or_else(|| first.clone());
+                let (old, new) = (first.clone(), second.clone());
+                let or_pruned = move |error| old.or_pruned(new.or_pruned(error));
+                let base = repo::merge_base(&first, &second);
+                let base = base.map_err(|error| not_found(or_pruned(error)))?;
+                let base = base.unwrap_or(first);
                 let range = between(base, &second)?.take(PROJECT_SNAPSHOTS_SEARCHED_MAX);
-                let or_pruned = move |error| first.or_pruned(second.or_pruned(error));
                 Box::new(range.map(move |commit| commit.map_err(&or_pruned)))
             }
         };

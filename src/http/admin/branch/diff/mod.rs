@@ -51,10 +51,7 @@ pub(super) fn show(
         let next = shown.last().filter(|_| more);
         json::page(context, &shown, next.map(|last| ("after", last.path)))
     };
-    told().map_err(|error| match error {
-        Error::Repo(error) => old.or_pruned(new.or_pruned(error)).into(),
-        other => other,
-    })
+    told().map_err(|error| error.map_repo(|error| old.or_pruned(new.or_pruned(error)).into()))
 }
 
 /// A version of the branch, or any revision of the project.
