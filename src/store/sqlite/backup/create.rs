@@ -130,12 +130,9 @@ impl Session<'_, '_, '_> {
     /// Copies the large blobs that the backup lacks.
     fn copy_blobs(&mut self) -> Result<()> {
         // Before hours are spent on them.
-        self.place.require_manifest(&|| {
-            let blobs = self.large.values();
-            blobs
-                .map(|blob| line_bytes(&Part::Blob(blob.id), blob.size))
-                .sum()
-        })?;
+        let blobs = self.large.values();
+        let lines = blobs.map(|blob| line_bytes(&Part::Blob(blob.id), blob.size));
+        self.place.refuse_long_manifest(lines.sum())?;
         let missing: Vec<_> = self
             .large
             .values()

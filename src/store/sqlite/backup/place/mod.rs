@@ -52,18 +52,18 @@ pub(super) trait Place: fmt::Debug {
         None
     }
 
-    /// Refuses a manifest of so many bytes, where nobody would read it.
+    /// Refuses a manifest of so many bytes where a reader would refuse it.
     ///
     /// # Errors
     /// [`BackupError::Refused`].
-    fn require_manifest(&self, bytes: &dyn Fn() -> u64) -> Result<()> {
-        require_streamable(bytes()).map_err(BackupError::Refused)
+    fn refuse_long_manifest(&self, bytes: u64) -> Result<()> {
+        require_streamable(bytes).map_err(BackupError::Refused)
     }
 
     /// Makes what was put, with the files of the last backup that the manifest names, the backup.
     ///
     /// # Errors
-    /// As [`Place::require_manifest`].
+    /// As [`Place::refuse_long_manifest`].
     ///
     /// # Durability
     /// When it returns, all of it is on the disk, where it is one.

@@ -60,7 +60,7 @@ impl<W: Write> StreamPlace<W> {
     /// Ends the stream, and gives what took it.
     fn end(&mut self, manifest: &Manifest) -> Result<Option<W>> {
         let text = manifest.to_text();
-        self.require_manifest(&|| text.len() as u64)?;
+        self.refuse_long_manifest(text.len() as u64)?;
         self.append(MANIFEST, text.len() as u64, &mut text.as_bytes())?;
         let failed = BackupError::file("writing", &self.name);
         let ended = self.tar.take().map(Builder::into_inner).transpose();
