@@ -45,7 +45,7 @@ impl Forget {
             ticks.tick().await;
             match may_block(|| agreement.holds()) {
                 // Another may come while it is under way.
-                Ok(true) => may_block(|| self.once(&|| is_kept(&agreement))),
+                Ok(true) => may_block(|| self.once(&|| still_agree(&agreement))),
                 Ok(false) => ticks.reset_after(PAUSE_OF_DISAGREEMENT),
                 Err(error) => tell(&error),
             }
@@ -70,8 +70,8 @@ impl Forget {
     }
 }
 
-/// True while daemons agree, as far as that can be told.
-fn is_kept(agreement: &Agreement) -> bool {
+/// True while daemons agree; false, and told in the log, where that cannot be known.
+fn still_agree(agreement: &Agreement) -> bool {
     agreement.holds().unwrap_or_else(|error| {
         tell(&error);
         false

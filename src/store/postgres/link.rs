@@ -223,7 +223,9 @@ impl Link {
     /// # Errors
     /// [`StoreError::Unavailable`] if there is none at the deadline, [`StoreError::Unfit`].
     pub(super) async fn session(&self, deadline: Instant) -> Result<Arc<Session>> {
-        let made = self.session_by(deadline, deadline).await;
+        let made = self
+            .session_by(deadline, deadline, CONNECTION_WAIT_MAX)
+            .await;
         if let Err(refused @ StoreError::Unfit { .. }) = &made {
             // All that goes over other connections may be well, so that nothing else tells it.
             self.server.reports().tell_unreached(refused);
@@ -241,12 +243,22 @@ impl Link {
     /// As [`Link::session`].
     pub(super) async fn first_session(&self) -> Result<Arc<Session>> {
         let now = Instant::now();
-        self.session_by(now + CONNECTION_WAIT_MAX, now + FIRST_CONNECTION_MAX)
-            .await
+        self.session_by(
+            now + CONNECTION_WAIT_MAX,
+            now + FIRST_CONNECTION_MAX,
+            FIRST_CONNECTION_MAX,
+        )
+        .await
     }
 
-    /// No attempt begins after the one moment, or is waited for after the other.
-    async fn session_by(&self, last_attempt: Instant, deadline: Instant) -> Result<Arc<Session>> {
+    /// No attempt begins after the one moment, or is waited for after the other; each may take so long, whoever
+    /// waits for it.
+    async fn session_by(
+        &self,
+        last_attempt: Instant,
+        deadline: Instant,
+        attempt_max: Duration,
+    ) -> Result<Arc<Session>> {
         let in_vain = || {
             self.note_in_vain();
             StoreError::Unavailable
@@ -260,12 +272,6 @@ impl Link {
             return Ok(Arc::clone(session));
         }
         let mut pause = PAUSE_MIN;
-        // It has its own time, whoever waits for it.
-        let attempt_max = if last_attempt < deadline {
-            FIRST_CONNECTION_MAX
-        } else {
-            CONNECTION_WAIT_MAX
-        };
         loop {
             let was_over = kept.attempt.as_ref().is_some_and(JoinHandle::is_finished);
             let attempt = kept.attempt.get_or_insert_with(|| {
