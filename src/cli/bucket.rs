@@ -7,13 +7,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 use super::settings::{Settings, text_of};
 use super::{Error, Result};
-use crate::store::bucket_access::{BucketAccess, BucketKeys, RoleSource};
+use crate::store::bucket_access::{BucketAccess, BucketKey, BucketKeys, RoleSource};
 use crate::store::bucket_url::BucketUrl;
+use crate::store::small_file::{self, CERTIFICATE_BYTES_MAX};
 
 /// What a token service notes as the name of a session unless the environment says another.
 const SESSION: &str = "siteconf";
-/// The one part of a file of keys that is read; what stands before any part belongs to it.
-const PROFILE: &str = "[default]";
 
 /// How the bucket is reached that the settings name, if they name one.
 ///
@@ -54,22 +53,18 @@ fn keys(url: &BucketUrl, settings: &Settings) -> Result<BucketKeys> {
         })?;
         return of_role(source);
     }
-    let text = text_of(file, "a file of keys")?;
-    in_file(&text).ok_or_else(|| {
-        file.refuse(
-            "it must have the lines \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under \
-             [default] or under nothing",
-        )
-    })
+    let first = BucketKey::in_file(&text_of(file)?).map_err(|fault| file.refuse(fault))?;
+    let file = file.to_path_buf();
+    Ok(BucketKeys::InFile { file, first })
 }
 
 /// The keys in the variables that are usual for them.
 fn of_environment() -> Option<BucketKeys> {
-    Some(BucketKeys::Fixed {
+    Some(BucketKeys::Fixed(BucketKey {
         id: variable("AWS_ACCESS_KEY_ID")?,
         secret: variable("AWS_SECRET_ACCESS_KEY")?,
         token: variable("AWS_SESSION_TOKEN"),
-    })
+    }))
 }
 
 /// Where a platform says that a role has its keys, in the variables that it sets for that.
@@ -110,73 +105,16 @@ fn variable(name: &str) -> Option<String> {
     (!given.is_empty()).then_some(given)
 }
 
-/// The keys in the text of a file.
-fn in_file(text: &str) -> Option<BucketKeys> {
-    let (mut id, mut secret, mut token) = (None, None, None);
-    let mut is_ours = true;
-    for line in text.lines().map(str::trim) {
-        if line.starts_with('[') {
-            is_ours = line == PROFILE;
-        }
-        let Some((name, value)) = line.split_once('=').filter(|_| is_ours) else {
-            continue;
-        };
-        let value = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
-        match name.trim() {
-            "aws_access_key_id" => id = value,
-            "aws_secret_access_key" => secret = value,
-            "aws_session_token" => token = value,
-            _ => {}
-        }
-    }
-    Some(BucketKeys::Fixed {
-        id: id?,
-        secret: secret?,
-        token,
-    })
-}
-
 /// The certificates that are trusted; none for the system's.
 fn roots(settings: &Settings) -> Result<Vec<Vec<u8>>> {
     let file = &settings.s3_ca;
     if file.as_os_str().is_empty() {
         return Ok(Vec::new());
     }
-    let text = text_of(file, "a file of certificates")?;
-    let found: std::result::Result<Vec<_>, _> =
-        CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let text = small_file::read(file, CERTIFICATE_BYTES_MAX).map_err(|fault| file.refuse(fault))?;
+    let found: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found.iter().map(|root| root.to_vec()).collect()),
         _ => Err(file.refuse("it must be certificates, PEM")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_keys_of_the_default_part_are_read() {
-        let keys = |token: Option<&str>| {
-            Some(BucketKeys::Fixed {
-                id: "a".to_owned(),
-                secret: "b=".to_owned(),
-                token: token.map(str::to_owned),
-            })
-        };
-        let lines = "aws_access_key_id = a\n aws_secret_access_key=b=\n";
-        assert_eq!(in_file(lines), keys(None));
-        let file = format!(
-            "[other]\naws_access_key_id = x\n# aws_session_token = y\n[default]\n{lines}region = r\n\
-             aws_session_token = t\n[last]\naws_secret_access_key = z\n"
-        );
-        assert_eq!(in_file(&file), keys(Some("t")));
-        for none in [
-            "",
-            "aws_access_key_id = a\naws_secret_access_key =\n",
-            "[other]\naws_access_key_id = a\naws_secret_access_key = b\n",
-        ] {
-            assert_eq!(in_file(none), None);
-        }
     }
 }

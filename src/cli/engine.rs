@@ -55,7 +55,7 @@ fn with_password(url: &DatabaseUrl, settings: &Settings) -> Result<DatabaseUrl> 
     if url.has_password() {
         return Err(file.refuse("the URL in store has a password, too; give one of the two"));
     }
-    let text = text_of(file, "the file of a password")?;
+    let text = text_of(file)?;
     let password = password_in(&text).map_err(|fault| file.refuse(fault))?;
     Ok(url.clone().with_password_of(file, password))
 }

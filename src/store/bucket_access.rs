@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use super::bucket_url::{BucketUrl, is_this_machine};
+
+/// The one part of a file of keys that is read; what stands before any part belongs to it.
+const PROFILE: &str = "[default]";
 
 /// How a bucket is reached. Its `Debug` leaves out the keys.
 #[derive(Clone)]
@@ -22,17 +26,28 @@ pub struct BucketAccess {
 #[derive(Clone, PartialEq, Eq)]
 pub enum BucketKeys {
     /// The same as long as the process runs.
-    Fixed {
-        /// The id of the key.
-        id: String,
-        /// The key.
-        secret: String,
-        /// The token of a key that counts for a time.
-        token: Option<String>,
+    Fixed(BucketKey),
+    /// Those in a file, which is read anew when it has changed.
+    InFile {
+        /// The file.
+        file: PathBuf,
+        /// What was in it at the start.
+        first: BucketKey,
     },
     /// Those of a role, which count for a time. Others are asked for five minutes before their end, till which they
     /// are used if none are given.
     OfRole(RoleSource),
+}
+
+/// A key for a bucket, with its id. Its `Debug` leaves both out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BucketKey {
+    /// The id of the key.
+    pub id: String,
+    /// The key.
+    pub secret: String,
+    /// The token of a key that counts for a time.
+    pub token: Option<String>,
 }
 
 /// Who gives the keys of a role.
@@ -67,6 +82,39 @@ pub enum RoleSource {
         /// The URL of the service; none for the address that is the same for all.
         endpoint: Option<String>,
     },
+}
+
+impl BucketKey {
+    /// The key in the text of a file that is written as `~/.aws/credentials`.
+    ///
+    /// # Errors
+    /// A sentence about the file, of which it shows nothing.
+    pub fn in_file(text: &str) -> Result<Self, &'static str> {
+        let (mut id, mut secret, mut token) = (None, None, None);
+        let mut is_ours = true;
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('[') {
+                is_ours = line == PROFILE;
+            }
+            let Some((name, value)) = line.split_once('=').filter(|_| is_ours) else {
+                continue;
+            };
+            let value = Some(value.trim().to_owned()).filter(|value| !value.is_empty());
+            match name.trim() {
+                "aws_access_key_id" => id = value,
+                "aws_secret_access_key" => secret = value,
+                "aws_session_token" => token = value,
+                _ => {}
+            }
+        }
+        match (id, secret) {
+            (Some(id), Some(secret)) => Ok(Self { id, secret, token }),
+            _ => Err(
+                "it must have the lines \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under \
+                 [default] or under nothing",
+            ),
+        }
+    }
 }
 
 impl RoleSource {
@@ -121,15 +169,49 @@ impl fmt::Debug for BucketAccess {
 impl fmt::Debug for BucketKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fixed { .. } => f.write_str("Fixed"),
+            Self::Fixed(_) => f.write_str("Fixed"),
+            Self::InFile { file, .. } => write!(f, "InFile({})", file.display()),
             Self::OfRole(source) => write!(f, "OfRole({source:?})"),
         }
     }
 }
 
+impl fmt::Debug for BucketKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BucketKey")
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_safe;
+    use super::*;
+
+    #[test]
+    fn the_key_of_the_default_part_is_read() {
+        let key = |token: Option<&str>| {
+            Ok(BucketKey {
+                id: "a".to_owned(),
+                secret: "b=".to_owned(),
+                token: token.map(str::to_owned),
+            })
+        };
+        let lines = "aws_access_key_id = a\n aws_secret_access_key=b=\n";
+        assert_eq!(BucketKey::in_file(lines), key(None));
+        let file = format!(
+            "[other]\naws_access_key_id = x\n# aws_session_token = y\n[default]\n{lines}region = r\n\
+             aws_session_token = t\n[last]\naws_secret_access_key = z\n"
+        );
+        assert_eq!(BucketKey::in_file(&file), key(Some("t")));
+        for none in [
+            "",
+            "aws_access_key_id = a\naws_secret_access_key =\n",
+            "[other]\naws_access_key_id = a\naws_secret_access_key = b\n",
+        ] {
+            let said = "it must have the lines \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under \
+                        [default] or under nothing";
+            assert_eq!(BucketKey::in_file(none), Err(said));
+        }
+    }
 
     #[test]
     fn keys_come_over_no_network_in_the_clear() {

@@ -24,9 +24,9 @@ pub mod records;
 #[cfg(feature = "fleet")]
 mod remote;
 pub mod retry;
+pub mod small_file;
 pub mod sqlite;
 pub mod transfer;
-mod verified_body;
 pub mod watchers;
 pub mod writes;
 

@@ -215,7 +215,7 @@ fn a_server_is_trusted_by_its_certificate_and_the_name_of_its_host_alone() {
     );
     assert_eq!(
         scene.wrong(&scene.url(HOST, "&sslmode=verify-full&sslrootcert=/nowhere/ca.pem")),
-        "sslrootcert names /nowhere/ca.pem: No such file or directory (os error 2)"
+        "sslrootcert names /nowhere/ca.pem: it cannot be read: No such file or directory (os error 2)"
     );
 
     // To another machine TLS is what nobody has to ask for, and going without is told.

@@ -23,7 +23,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
-use siteconf::store::bucket_access::{BucketAccess, BucketKeys};
+use siteconf::store::bucket_access::{BucketAccess, BucketKey, BucketKeys};
 use siteconf::store::bucket_url::BucketUrl;
 use uploads::{Uploads, param};
 
@@ -94,11 +94,11 @@ impl TestBucket {
     pub(crate) fn access(&self) -> BucketAccess {
         BucketAccess {
             url: BucketUrl::parse(&self.url()).unwrap(),
-            keys: BucketKeys::Fixed {
+            keys: BucketKeys::Fixed(BucketKey {
                 id: KEY_ID.to_owned(),
                 secret: SECRET_KEY.to_owned(),
                 token: None,
-            },
+            }),
             roots: Vec::new(),
             trash_days: 14,
         }

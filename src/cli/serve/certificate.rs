@@ -1,14 +1,10 @@
 //! The certificate and key of the TLS listener: read at the start, at SIGHUP and when their files
 //! change. One that cannot be used leaves the one before in its place.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem;
@@ -25,6 +21,7 @@ use crate::base::threads::lock;
 use crate::base::tls::KEY_KINDS;
 use crate::cli::settings::{Exposed, Told};
 use crate::cli::{Error, Result};
+use crate::store::small_file::{self, CERTIFICATE_BYTES_MAX, Mark, mark};
 
 /// How often the files are looked at. A change is read when it is still the same a look later, so that
 /// a certificate is not read beside the key of the one before.
@@ -33,8 +30,6 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// After so many looks, about a minute, what could not be used is tried again.
 const LOOKS_TO_TRY: u32 = 30;
 
-/// A chain of certificates has some kilobytes; what is longer is another file.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 /// From so many days before its end on, the log warns of it, once a day.
 const WARN_DAYS: u64 = 14;
 /// What is wrong with a file whose first certificate cannot be read.
@@ -73,11 +68,6 @@ struct Failed {
     /// Looks since then.
     looks: u32,
 }
-
-/// What differs when a file has been written again, another one was put in its place, or other users may
-/// read it: device, number, size and time of the last change of it or of its owner and rights. `None` for
-/// one that cannot be looked at.
-type Mark = Option<(u64, u64, u64, i64, i64)>;
 
 /// Of the certificate's file, and of the key's.
 type Marks = [Mark; 2];
@@ -238,17 +228,6 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn mark(path: &Path) -> Mark {
-    let found = fs::metadata(path).ok()?;
-    Some((
-        found.dev(),
-        found.ino(),
-        found.size(),
-        found.ctime(),
-        found.ctime_nsec(),
-    ))
-}
-
 /// Reads a pair that can be used now.
 fn read<'a>(
     chain_file: &'a Told<PathBuf>,
@@ -263,7 +242,9 @@ fn read<'a>(
         file: key_file,
         reason,
     };
-    let text = text(chain_file).map_err(of_chain)?;
+    let bytes_of =
+        |file| small_file::read(file, CERTIFICATE_BYTES_MAX).map_err(|fault| fault.to_string());
+    let text = bytes_of(chain_file).map_err(of_chain)?;
     let chain: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let chain = chain.map_err(|e| {
         of_chain(match e {
@@ -277,7 +258,7 @@ fn read<'a>(
         return Err(of_chain("there is no certificate in it".to_owned()));
     };
     check_time(first, seconds(now)).map_err(of_chain)?;
-    let text = self::text(key_file).map_err(of_key)?;
+    let text = bytes_of(key_file).map_err(of_key)?;
     let key = PrivateKeyDer::from_pem_slice(&text)
         .map_err(|_| of_key("there is no private key without a password in it".to_owned()))?;
     let others = chain.get(1..).unwrap_or_default().to_vec();
@@ -306,27 +287,6 @@ fn read<'a>(
 /// The key of a certificate, if everybody may read it.
 pub(super) fn exposed_key(file: &Path) -> Option<Exposed> {
     Exposed::find(file, "the key")
-}
-
-/// The bytes of a file. Nothing is waited for: a pipe would, for somebody who writes into it.
-fn text(path: &Path) -> std::result::Result<Vec<u8>, String> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let unreadable = |e: io::Error| format!("it cannot be read: {e}");
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblock)
-        .open(path)
-        .map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err("it must be a regular file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let mut bounded = file.take(FILE_BYTES_MAX + 1);
-    bounded.read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
-    }
-    Ok(bytes)
 }
 
 /// Refuses a certificate that does not count at this time, in seconds since 1970. Nothing else of it is
@@ -367,7 +327,8 @@ fn seconds(at: Timestamp) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::time::Instant;
 
     use clap::Parser;

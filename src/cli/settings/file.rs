@@ -1,21 +1,17 @@
 //! A file of settings: TOML, with the names of the table.
 
-use std::fs::OpenOptions;
-use std::io;
-use std::io::Read as _;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::given::{Given, Source, Told, Written};
 use super::table::Setting;
 use crate::cli::{Error, Result};
+use crate::store::small_file;
 
-/// A file of settings has some ten lines; what is longer is another file.
+/// A file of settings, a password or keys has some ten lines; what is longer is another file.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// What a file of settings says.
@@ -30,7 +26,7 @@ pub(super) struct Contents {
 /// # Errors
 /// [`Error::Usage`] for a file that cannot be read or is no TOML.
 pub(super) fn read(path: &Told<PathBuf>) -> Result<Contents> {
-    let text = text_of(path, "a file of settings")?;
+    let text = text_of(path)?;
     let table = DeTable::parse(&text).map_err(|e| {
         // The line itself is not repeated: it may hold a password.
         let line = line_of(&text, e.span().map_or(0, |span| span.start));
@@ -107,29 +103,11 @@ fn written(value: &DeValue<'_>) -> Written {
     }
 }
 
-/// The text of a file that is a setting's value; `what` it is, for a refusal.
+/// The text of a file that is a setting's value: settings, a password or keys.
 ///
 /// # Errors
-/// [`Error::Usage`] for a file that cannot be read, is not a regular one or is too long.
-pub(in crate::cli) fn text_of(path: &Told<PathBuf>, what: &str) -> Result<String> {
-    // Without waiting: a pipe would, for somebody who writes into it.
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(nonblock)
-        .open(&**path);
-    let unreadable = |e: io::Error| path.refuse(format_args!("it cannot be read: {e}"));
-    let file = opened.map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err(path.refuse(format_args!("{what} must be a regular file")));
-    }
-    let mut text = String::new();
-    let mut bounded = file.take(FILE_BYTES_MAX + 1);
-    bounded.read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(path.refuse(format_args!(
-            "it is longer than {FILE_BYTES_MAX} bytes, too long for {what}"
-        )));
-    }
-    Ok(text)
+/// [`Error::Usage`] for a file that cannot be read, is not a regular one, is longer than 64 KiB or no UTF-8.
+pub(in crate::cli) fn text_of(path: &Told<PathBuf>) -> Result<String> {
+    let bytes = small_file::read(path, FILE_BYTES_MAX).map_err(|fault| path.refuse(fault))?;
+    String::from_utf8(bytes).map_err(|_| path.refuse("it must be UTF-8"))
 }

@@ -4,6 +4,7 @@
 
 mod body;
 mod client;
+mod file_keys;
 mod gate;
 mod keys;
 mod lists;
@@ -16,12 +17,11 @@ mod upload;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{BackoffConfig, GetOptions, GetRange, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -34,20 +34,16 @@ use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::{BucketBody, is_lost};
 use client::{Client, is_silence, silence};
 use gate::{Gate, Pass};
-use keys::with_keys;
+use keys::signed;
 use patience::Patience;
 use refusal::{is_beyond_end, is_not_there, is_passing, lacks_room};
 pub(super) use refused_uploads::RefusedUploads;
-use role_keys::RoleKeys;
 pub(super) use upload::BucketUpload;
 
 /// Threads that carry and sign what goes to the bucket: others than the database's, whose looks must not wait.
 const THREADS: usize = 2;
 /// Names in the bucket beside those of blobs. It holds the id of the store whose bucket it is.
 const MARK: &str = "siteconf-store";
-/// A request for the keys of a role is repeated so often, for so long.
-const KEYS_REPEATS_MAX: usize = 3;
-const KEYS_REPEATED_FOR: Duration = Duration::from_secs(8);
 /// Longest id of a store that a bucket is marked with, in bytes.
 const MARK_BYTES_MAX: u64 = 64;
 /// What is told of a request that is not made.
@@ -93,25 +89,13 @@ impl Bucket {
             .with_region(url.region())
             .with_allow_http(!url.is_encrypted())
             .with_http_connector(client.clone());
-        let builder = with_keys(builder, &access.keys);
         let builder = match url.endpoint() {
             Some(endpoint) => builder.with_endpoint(endpoint),
             // A certificate covers no name with more dots.
             None => builder.with_virtual_hosted_style_request(!url.bucket().contains('.')),
         };
-        let build = |builder: AmazonS3Builder, repeats_max| {
-            let store = builder.with_retry(repeated(repeats_max)).build();
-            store.map_err(|e| unfit(e.to_string()))
-        };
-        let builder = match &access.keys {
-            BucketKeys::Fixed { .. } => builder,
-            BucketKeys::OfRole(_) => {
-                let source = Arc::clone(build(builder.clone(), KEYS_REPEATS_MAX)?.credentials());
-                builder.with_credentials(Arc::new(RoleKeys::new(source)))
-            }
-        };
         // What is asked of the bucket is repeated by our own rules.
-        let store = build(builder, 0)?;
+        let store = signed(builder, &access.keys)?;
         Ok(Self {
             store,
             client,
@@ -363,19 +347,6 @@ fn unfit(reason: impl Into<String>) -> StoreError {
     }
 }
 
-/// How `object_store` repeats a request by itself: with the keys and the time of the first one.
-fn repeated(repeats_max: usize) -> RetryConfig {
-    RetryConfig {
-        backoff: BackoffConfig {
-            init_backoff: Duration::from_millis(50),
-            max_backoff: Duration::from_secs(1),
-            base: 2.0,
-        },
-        max_retries: repeats_max,
-        retry_timeout: KEYS_REPEATED_FOR,
-    }
-}
-
 /// True for a name such as `2026-11-23`.
 fn is_day(name: &str) -> bool {
     let shape = |(at, byte): (usize, u8)| match at {
@@ -387,6 +358,7 @@ fn is_day(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bucket_access::BucketKey;
     use super::super::bucket_url::BucketUrl;
     use super::*;
 
@@ -406,26 +378,30 @@ mod tests {
                 "http://127.0.0.1:9000/shop",
             ),
         ] {
-            let keys = BucketKeys::Fixed {
+            let key = BucketKey {
                 id: "key".to_owned(),
                 secret: "Hidden".to_owned(),
                 token: Some("Hidden".to_owned()),
             };
-            let url = BucketUrl::parse(url).unwrap();
-            let roots = Vec::new();
-            let access = BucketAccess {
-                url,
-                keys,
-                roots,
-                trash_days: 14,
+            let in_file = BucketKeys::InFile {
+                file: "/nowhere/keys".into(),
+                first: key.clone(),
             };
-            let bucket = Bucket::new(&access).unwrap();
-            let shown = format!("{bucket:?}");
-            assert!(
-                shown.contains(&format!("bucket_endpoint: \"{asked}\"")),
-                "{shown}"
-            );
-            assert!(!shown.contains("Hidden"), "{shown}");
+            for keys in [BucketKeys::Fixed(key), in_file] {
+                let access = BucketAccess {
+                    url: BucketUrl::parse(url).unwrap(),
+                    keys,
+                    roots: Vec::new(),
+                    trash_days: 14,
+                };
+                let bucket = Bucket::new(&access).unwrap();
+                let shown = format!("{bucket:?}");
+                assert!(
+                    shown.contains(&format!("bucket_endpoint: \"{asked}\"")),
+                    "{shown}"
+                );
+                assert!(!shown.contains("Hidden"), "{shown}");
+            }
         }
     }
 }

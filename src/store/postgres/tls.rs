@@ -17,7 +17,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::store::database_url::ClientCertificate;
-use crate::store::remote::{small_file, tls};
+use crate::store::remote::tls;
+use crate::store::small_file::{self, CERTIFICATE_BYTES_MAX};
 
 /// What of a URL names certificates to trust.
 const SETTING: &str = "sslrootcert";
@@ -97,7 +98,8 @@ fn identity(own: &ClientCertificate) -> Result<tls::Identity, String> {
 }
 
 fn text_of(file: &Path, setting: &str) -> Result<Vec<u8>, String> {
-    small_file::read(file).map_err(|e| format!("{setting} names {}: {e}", file.display()))
+    small_file::read(file, CERTIFICATE_BYTES_MAX)
+        .map_err(|fault| format!("{setting} names {}: {fault}", file.display()))
 }
 
 impl MakeTlsConnect<Socket> for Connector {

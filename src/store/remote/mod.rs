@@ -1,7 +1,6 @@
 //! What an engine does over a network, on a runtime of its own: callers wait on their threads.
 
 pub(super) mod repeated;
-pub(super) mod small_file;
 pub(super) mod tls;
 
 use std::sync::mpsc::sync_channel;

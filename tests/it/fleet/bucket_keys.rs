@@ -4,10 +4,11 @@ use std::fs;
 use std::process::{Command, Output};
 
 use super::Fleet;
+use super::large::noise;
 use crate::harness::bucket::{KEY_ID, SECRET_KEY, TestBucket};
 use crate::harness::role_service::{PLATFORM_TOKEN, RoleService};
 use crate::harness::server::Database;
-use crate::harness::{Project, own_folder};
+use crate::harness::{Project, own_folder, soon};
 
 /// All that may say it in the environment.
 const VARIABLES: [&str; 10] = [
@@ -165,4 +166,36 @@ fn keys_that_are_not_given_say_nothing_of_the_files() {
     assert_eq!(refused.status.code(), Some(1), "{said}");
     let away = ": the bucket of large files does not answer\n";
     assert!(said.ends_with(away) && !said.contains("damaged"), "{said}");
+}
+
+#[test]
+fn the_keys_in_a_file_are_read_anew_when_it_has_changed() {
+    let fleet = Fleet::with_bucket();
+    let keys = fleet.folder.path().join("s3-keys");
+    let daemon = fleet.daemon(&["--log", "trace"]);
+    let project = Project::with_main(&daemon.user("alice", &[]), "acme/shop");
+    let put = |number| {
+        let target = project.file("main", &format!("{number}.bin"));
+        project.user.put(&target, &noise(number, 100_000)).status
+    };
+    assert_eq!(put(1), 201);
+
+    let wrong = format!("aws_access_key_id = {KEY_ID}\naws_secret_access_key = another\n");
+    fs::write(&keys, wrong).unwrap();
+    assert_eq!(put(2), 503, "{}", daemon.log());
+    TestBucket::write_keys(&keys);
+    // It is left alone for a moment.
+    soon(|| put(3) == 201);
+
+    // What cannot be used changes nothing.
+    fs::write(&keys, "another").unwrap();
+    assert_eq!(put(4), 201, "{}", daemon.log());
+    let told =
+        daemon.logged("the keys of the bucket cannot be read anew; those of before are used");
+    assert_eq!(
+        told["fault"],
+        "it must have the lines \"aws_access_key_id = …\" and \"aws_secret_access_key = …\", under [default] or \
+         under nothing"
+    );
+    assert!(!daemon.log().contains(SECRET_KEY));
 }

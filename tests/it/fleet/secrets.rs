@@ -178,8 +178,9 @@ fn a_password_that_is_changed_is_read_without_a_restart() {
     end_connections();
     until(save, 200);
     let told = daemon.logged("cannot be read anew; what was there before is used");
-    let fault =
-        format!("postgres_password_file names {shown}: No such file or directory (os error 2)");
+    let fault = format!(
+        "postgres_password_file names {shown}: it cannot be read: No such file or directory (os error 2)"
+    );
     assert_eq!(told["fault"], fault, "{told}");
     let log = daemon.log();
     assert!(!log.contains(PASSWORD) && !log.contains(NEXT));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use siteconf::base::clock::{Clock, ManualClock, SystemClock, Timestamp};
 use siteconf::base::outboard::PieceHasher;
-use siteconf::store::bucket_access::BucketKeys;
+use siteconf::store::bucket_access::{BucketKey, BucketKeys};
 use siteconf::store::objects::Objects;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{
@@ -331,11 +331,11 @@ fn a_bucket_that_cannot_be_used_is_refused_by_name() {
     let refusal = |store: &PostgresStore| store.require_large().unwrap_err().to_string();
     let cannot = "the bucket of large files cannot be used: ";
     let mut wrong = bucket.access();
-    wrong.keys = BucketKeys::Fixed {
+    wrong.keys = BucketKeys::Fixed(BucketKey {
         id: KEY_ID.to_owned(),
         secret: "another".to_owned(),
         token: None,
-    };
+    });
     let denied = database.open().with_bucket(&wrong).unwrap();
     let told = refusal(&denied);
     assert!(

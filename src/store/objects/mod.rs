@@ -1,12 +1,14 @@
 //! Objects as the layers above see them: compared with their ids, small ones kept in memory.
 
+mod verified_body;
+
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use self::verified_body::{VerifiedBody, VerifiedPieces};
 use super::error::damaged;
-use super::verified_body::{VerifiedBody, VerifiedPieces};
 use super::{Body, Result, Store, StoreError, StoredObject};
 use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::digest::{byte_count, object_id};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::LargeBody;
 use crate::base::cache::{ByteCache, CacheUse, byte_cache};
 use crate::base::digest::byte_count;
 use crate::base::id::BlobId;
 use crate::base::limits::{PIECE_BUFFERS_KEPT, PIECE_CACHE_BYTES, PIECES_READ_AT_ONCE_MAX};
 use crate::base::outboard::{Outboard, PIECE_BYTES};
 use crate::base::threads::buffers::Buffers;
+use crate::store::LargeBody;
 
 /// Pieces that were held against their blobs' ids, in memory: those that were asked for last and more
 /// than once.
