@@ -22,13 +22,11 @@ use bytes::Bytes;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
-use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 
 use super::bucket_access::{BucketAccess, BucketKeys};
+use super::remote::OwnRuntime;
 use super::remote::repeated::Repeated;
-use super::remote::{start_runtime, wait};
 use super::{LargeBodies, Result, StoreError};
 use crate::base::limits::UPLOAD_PARTS_BYTES_MAX;
 pub(super) use body::{BucketBody, is_lost};
@@ -52,6 +50,8 @@ const SILENT_BEFORE: &str = "it did not answer a moment ago";
 /// A bucket. Dropped, what is under way to it ends.
 #[derive(Debug)]
 pub(super) struct Bucket {
+    /// The first that is dropped.
+    runtime: OwnRuntime,
     store: AmazonS3,
     /// What `store` sends its requests with, for those it has not.
     client: Client,
@@ -70,8 +70,6 @@ pub(super) struct Bucket {
     in_vain: Repeated,
     refused_uploads: Arc<RefusedUploads>,
     gate: Gate,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
 }
 
 impl Bucket {
@@ -97,6 +95,7 @@ impl Bucket {
         // What is asked of the bucket is repeated by our own rules.
         let store = signed(builder, &access.keys)?;
         Ok(Self {
+            runtime: OwnRuntime::start(THREADS, "store-bucket")?,
             store,
             client,
             address: url.address(),
@@ -108,7 +107,6 @@ impl Bucket {
             in_vain: Repeated::default(),
             refused_uploads: Arc::default(),
             gate: Gate::default(),
-            runtime: Some(start_runtime(THREADS, "store-bucket")?),
         })
     }
 
@@ -313,31 +311,12 @@ impl Bucket {
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        wait(self.runtime.as_ref().ok_or(StoreError::Stopped)?, work)
-    }
-
-    /// A task that does this.
-    fn spawn<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<JoinHandle<T>> {
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
-        Ok(runtime.spawn(work))
+        self.runtime.wait(work)
     }
 
     /// Has a task do this, and does not wait.
     pub(super) fn start(&self, work: impl Future<Output = ()> + Send + 'static) {
-        if let Some(runtime) = &self.runtime {
-            drop(runtime.spawn(work));
-        }
-    }
-}
-
-impl Drop for Bucket {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        drop(self.runtime.spawn(work));
     }
 }
 

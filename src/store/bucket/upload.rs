@@ -159,12 +159,13 @@ impl BucketUpload {
         let (bucket, path) = (Arc::clone(&self.bucket), self.bucket.path(&self.place));
         let (number, memory) = (self.parts, part.memory);
         self.parts += 1;
-        self.sending.push_back(self.bucket.spawn(async move {
+        let sending = self.bucket.runtime.spawn(async move {
             let send = || bucket.store.put_part(&path, &id, number, payload.clone());
             let sent = Patience::OF_PART.ask(send).await;
             drop((payload, memory));
             sent
-        })?);
+        });
+        self.sending.push_back(sending);
         Ok(())
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
@@ -13,7 +12,7 @@ use super::server::{SESSION_SETTINGS, Server};
 use super::{PostgresStore, THREADS, once};
 use crate::store::bucket_access::BucketAccess;
 use crate::store::database_url::DatabaseUrl;
-use crate::store::remote::{start_runtime, wait};
+use crate::store::remote::OwnRuntime;
 use crate::store::transfer::{Hold, Loader};
 use crate::store::{Record, Result, Store, StoreError, Version};
 
@@ -37,9 +36,8 @@ const FINISH: &str =
 /// A connection of its own, over which one statement is asked after the other.
 #[derive(Debug)]
 struct Own {
+    runtime: OwnRuntime,
     client: Arc<Client>,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
 }
 
 /// A database that is filled.
@@ -101,8 +99,8 @@ impl PostgresStore {
 impl Own {
     fn connect(url: &DatabaseUrl) -> Result<Self> {
         let server = Server::at(url)?;
-        let runtime = start_runtime(THREADS, "store-postgres")?;
-        let client = wait(&runtime, async move {
+        let runtime = OwnRuntime::start(THREADS, "store-postgres")?;
+        let client = runtime.wait(async move {
             let (client, connection) = server.connect().await?;
             // It has nothing to say but that the connection has ended.
             drop(tokio::spawn(connection));
@@ -110,8 +108,8 @@ impl Own {
             Ok(client)
         })?;
         Ok(Self {
+            runtime,
             client: Arc::new(client),
-            runtime: Some(runtime),
         })
     }
 
@@ -137,21 +135,12 @@ impl Own {
         W: Future<Output = std::result::Result<T, tokio_postgres::Error>> + Send + 'static,
     {
         let work = work(Arc::clone(&self.client));
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
-        wait(runtime, async move {
+        self.runtime.wait(async move {
             work.await.map_err(|error| match meaning_of(&error) {
                 Meaning::Lost => StoreError::Unavailable,
                 Meaning::Again | Meaning::Raised | Meaning::Refused => failure(&error),
             })
         })
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

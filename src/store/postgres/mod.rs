@@ -29,14 +29,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use bytes::Bytes;
-use tokio::runtime::Runtime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::bucket::Bucket;
 use super::database_url::DatabaseUrl;
 use super::inspection::CommonSettings;
-use super::remote::{start_runtime, wait};
+use super::remote::OwnRuntime;
 use super::{
     Batch, CatchUp, Found, Lane, LargeBodies, Migrated, NewObject, Observe, Pin, Record, Result,
     Scan, Staging, Store, StoreError, StoredObject, Values, Version, Writes,
@@ -83,6 +82,8 @@ const RECORD: &str = "SELECT key, version, value FROM siteconf.record WHERE key 
 /// An open store. Other processes may have the same one open.
 #[derive(Debug)]
 pub struct PostgresStore {
+    /// The first that is dropped: nobody waits for anything any more.
+    runtime: OwnRuntime,
     /// `None` when opened for reading only.
     writer: Option<Writer>,
     /// True once it has written.
@@ -96,8 +97,6 @@ pub struct PostgresStore {
     /// Where large blobs lie.
     bucket: Option<Arc<Bucket>>,
     lanes: Arc<Lanes>,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
 }
 
 impl PostgresStore {
@@ -156,23 +155,18 @@ impl PostgresStore {
 
     fn open_on(server: Server, writes: bool) -> Result<Self> {
         let server = Arc::new(server);
-        let runtime = start_runtime(THREADS, "store-postgres")?;
+        let runtime = OwnRuntime::start(THREADS, "store-postgres")?;
         let begin = {
             let server = Arc::clone(&server);
             async move { Changes::new(&server, writes).await }
         };
-        let changes = match wait(&runtime, begin) {
-            Ok(changes) => Arc::new(changes),
-            Err(refused) => {
-                runtime.shutdown_background();
-                return Err(refused);
-            }
-        };
+        let changes = Arc::new(runtime.wait(begin)?);
         drop(runtime.spawn(Arc::clone(&changes).follow()));
-        let writer = writes.then(|| Writer::start(&runtime, &server, &changes));
+        let writer = writes.then(|| Writer::start(runtime.handle(), &server, &changes));
         let told = format!("{READER_SETTINGS}{}", if writes { "" } else { READ_ONLY });
         let readers = std::array::from_fn(|_| Link::new(&server, told.as_str()));
         Ok(Self {
+            runtime,
             writer,
             wrote: AtomicBool::new(false),
             changes,
@@ -183,7 +177,6 @@ impl PostgresStore {
             lanes: Arc::new(Lanes::new(&server)),
             server,
             bucket: None,
-            runtime: Some(runtime),
         })
     }
 
@@ -200,7 +193,7 @@ impl PostgresStore {
     /// The log is told meanwhile how far its clock is from ours, and in what others differ from these settings, or
     /// in those of the bucket.
     pub fn show_signs_of_life(&self, settings: CommonSettings) {
-        if let (Some(runtime), Some(writer)) = (&self.runtime, &self.writer) {
+        if let Some(writer) = &self.writer {
             let settings = settings.and(large::common_settings(self.bucket.as_deref()));
             let beats = Beats::new(
                 &self.server,
@@ -213,18 +206,18 @@ impl PostgresStore {
             // A connection of its own: what waits for a lock holds up all that is asked over the same one.
             let told = format!("{READER_SETTINGS}{}", beside::SETTINGS);
             let link = Link::new(&self.server, told).awaited_by_nobody();
-            drop(runtime.spawn(beside::watch(link, beats.id(), settings)));
-            drop(runtime.spawn(beats.run()));
+            let watch = beside::watch(link, beats.id(), settings);
+            drop(self.runtime.spawn(watch));
+            drop(self.runtime.spawn(beats.run()));
         }
     }
 
     /// Tells the log what of the server is left to chance, and later of snapshots that are old, as long as the
     /// store is open.
     pub fn advise(&self) {
-        if let Some(runtime) = &self.runtime {
-            let (server, readers) = (Arc::clone(&self.server), Arc::clone(&self.readers));
-            drop(runtime.spawn(async move { advice::advise(&server, &readers[0]).await }));
-        }
+        let (server, readers) = (Arc::clone(&self.server), Arc::clone(&self.readers));
+        let advice = async move { advice::advise(&server, &readers[0]).await };
+        drop(self.runtime.spawn(advice));
     }
 
     /// How much room the database takes, in bytes.
@@ -245,12 +238,11 @@ impl PostgresStore {
         sql: &'static str,
         params: [Box<dyn ToSql + Sync + Send>; N],
     ) -> Result<Vec<Row>> {
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
         let first = self.next_reader.fetch_add(1, Ordering::Relaxed);
         self.changes.require()?;
         let (changes, waiting) = (Arc::clone(&self.changes), Arc::clone(&self.waiting));
-        wait(runtime, async move {
+        self.runtime.wait(async move {
             let params = params
                 .each_ref()
                 .map(|param| &**param as &(dyn ToSql + Sync));
@@ -269,10 +261,6 @@ impl Drop for PostgresStore {
         // When we have ended, every daemon has noticed what we wrote.
         if *self.wrote.get_mut() {
             self.settle();
-        }
-        if let Some(runtime) = self.runtime.take() {
-            // Nobody waits for anything any more.
-            runtime.shutdown_background();
         }
     }
 }
@@ -352,18 +340,14 @@ impl Store for PostgresStore {
     }
 
     fn last_version(&self) -> Result<Version> {
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
         let readers = Arc::clone(&self.readers);
-        wait(
-            runtime,
-            async move { changes::last_version(&readers[0]).await },
-        )
+        self.runtime
+            .wait(async move { changes::last_version(&readers[0]).await })
     }
 
     fn external_writes(&self) -> Result<Version> {
         if let Some(caught_up) = self.changes.catch_up(Reads::Bounded) {
-            let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
-            wait(runtime, caught_up)?;
+            self.runtime.wait(caught_up)?;
         }
         Ok(self.changes.found())
     }
@@ -404,10 +388,7 @@ impl Store for PostgresStore {
     fn lane(&self, key: &str) -> Option<Lane> {
         self.changes.require().ok()?;
         let (lanes, key) = (Arc::clone(&self.lanes), key.to_owned());
-        let lane = wait(
-            self.runtime.as_ref()?,
-            async move { Ok(lanes.take(key).await) },
-        );
+        let lane = self.runtime.wait(async move { Ok(lanes.take(key).await) });
         Some(Box::new(lane.ok()??))
     }
 
@@ -418,8 +399,7 @@ impl Store for PostgresStore {
 
     fn pin(&self) -> Result<Box<dyn Pin>> {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?.handle();
-        let pin = TablePin::take(runtime, &self.server, writer.timeline())?;
+        let pin = TablePin::take(self.runtime.handle(), &self.server, writer.timeline())?;
         Ok(Box::new(pin))
     }
 
@@ -472,8 +452,5 @@ impl Store for PostgresStore {
 
 /// Does something on a runtime that ends with it.
 fn once<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    let runtime = start_runtime(THREADS, "store-postgres")?;
-    let done = wait(&runtime, work);
-    runtime.shutdown_background();
-    done
+    OwnRuntime::start(THREADS, "store-postgres")?.wait(work)
 }

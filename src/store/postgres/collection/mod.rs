@@ -22,7 +22,6 @@ use crate::base::id::ObjectId;
 use crate::store::collection::{
     Amount, Collectable, Collection, KeptByCollection, Need, Pace, Space, Swept,
 };
-use crate::store::remote::wait;
 use crate::store::{Batch, Record, Result, Store, StoreError, Values, prefix_end};
 
 /// What the connection of a collection is told.
@@ -82,14 +81,6 @@ pub struct PostgresCollection<'a> {
 }
 
 impl PostgresStore {
-    /// What this asks over a connection.
-    fn over<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
-        wait(self.runtime.as_ref().ok_or(StoreError::Stopped)?, work)
-    }
-
     /// The rows of a statement over a connection.
     fn call<const N: usize>(
         &self,
@@ -98,7 +89,7 @@ impl PostgresStore {
         params: Statement<N>,
     ) -> Result<Vec<Row>> {
         let link = Arc::clone(link);
-        self.over(async move {
+        self.runtime.wait(async move {
             let params = params
                 .each_ref()
                 .map(|param| &**param as &(dyn ToSql + Sync));
@@ -120,7 +111,7 @@ impl Collectable for PostgresStore {
         // A server that has taken the place of this one may lack the epoch, and what others have touched since.
         let link = Arc::new(Link::new(&self.server, COLLECTION_SETTINGS).of_one_history());
         let locking = Arc::clone(&link);
-        let holds = self.over(async move {
+        let holds = self.runtime.wait(async move {
             let session = locking
                 .session(Instant::now() + CONNECTION_WAIT_MAX)
                 .await?;
@@ -174,7 +165,7 @@ impl Collectable for PostgresStore {
     ) -> Result<()> {
         // Of its own: whatever happens, the snapshot goes with the connection.
         let link = Arc::new(Link::new(&self.server, COLLECTION_SETTINGS));
-        let session = self.over(async move {
+        let session = self.runtime.wait(async move {
             let session = link.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
             session.query(BEGIN, &[]).await?;
             Ok(session)
@@ -184,7 +175,7 @@ impl Collectable for PostgresStore {
             let beyond = prefix_end(prefix);
             loop {
                 let (session, from, to) = (Arc::clone(&session), after, beyond.clone());
-                let rows = self.over(async move {
+                let rows = self.runtime.wait(async move {
                     let params: [&(dyn ToSql + Sync); 3] = [&from, &to, &PAGE_ROWS];
                     Ok(session.query(RECORDS, &params).await?)
                 })?;
@@ -355,7 +346,7 @@ impl Collection for PostgresCollection<'_> {
 impl Drop for PostgresCollection<'_> {
     fn drop(&mut self) {
         let session = Arc::clone(&self.holds);
-        let unlocked = self.store.over(async move {
+        let unlocked = self.store.runtime.wait(async move {
             // Without an answer it goes with the connection.
             drop(timeout(UNLOCK_WAIT_MAX, session.query(UNLOCK, &[])).await);
             Ok(())

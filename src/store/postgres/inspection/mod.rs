@@ -19,7 +19,6 @@ use crate::store::inspection::row::sound_row;
 use crate::store::inspection::{
     Inspectable, LargeFile, NoCollection, ObjectsHeld, Overview, Readable, Service,
 };
-use crate::store::remote::wait;
 use crate::store::{ObjectRow, Record, Result, StoreError, Values, Version};
 
 /// A table, by what it holds: how many pages it has, and its rows in some of them.
@@ -121,8 +120,7 @@ impl Inspectable for PostgresStore {
 
     fn hold_off_collections(&self) -> Result<NoCollection> {
         let link = Link::new(&self.server, collection::COLLECTION_SETTINGS);
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Stopped)?;
-        let (session, is_ours) = wait(runtime, async move {
+        let (session, is_ours) = self.runtime.wait(async move {
             let session = link.session(Instant::now() + CONNECTION_WAIT_MAX).await?;
             let rows = session.query(SHARE_LOCK, &[]).await?;
             let is_ours = rows.first().map(|row| row.try_get(0)).transpose()?;

@@ -10,6 +10,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::watch;
@@ -62,11 +63,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the task on this runtime.
-    pub(super) fn start(
-        runtime: &tokio::runtime::Runtime,
-        server: &Arc<Server>,
-        changes: &Arc<Changes>,
-    ) -> Self {
+    pub(super) fn start(runtime: &Handle, server: &Arc<Server>, changes: &Arc<Changes>) -> Self {
         let (jobs, received) = channel(BATCHES_WAITING_MAX);
         let named = format!(
             "{WRITER_SETTINGS}SET siteconf.writer = {};",
