@@ -10,6 +10,7 @@ mod newer;
 mod of_path;
 mod path_commits;
 mod path_search;
+mod path_walk;
 mod shared;
 mod snapshot;
 mod step_cache;

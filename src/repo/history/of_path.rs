@@ -1,18 +1,15 @@
-//! The changes of a branch that touched a path, whatever brought them about.
-//!
-//! A snapshot says which path a save or a deletion changed right after it, so most of a history is
-//! passed without a look into a tree; where it does not say, what lies at the path is compared.
+//! The changes of a branch that touched a path, whatever brought them about: a page at a time. For each
+//! the history is searched for some milliseconds.
 
 use std::time::{Duration, Instant};
 
 use super::change::Change;
+use super::path_walk::{MetState, changed_within};
 use super::step_cache::{Run, Step};
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
 use crate::base::limits::{HISTORY_FIRST_MS_MAX, HISTORY_SEARCH_MS_MAX, HISTORY_SEARCHED_MAX};
-use crate::base::may_block;
 use crate::base::snapshot_version::SnapshotVersion;
-use crate::manifest::{Nodes, lookup};
+use crate::manifest::Nodes;
 use crate::object::key;
 use crate::repo::{Branch, Result};
 use crate::store::Scan;
@@ -31,21 +28,11 @@ pub struct ChangesPage {
     pub next: Option<SnapshotVersion>,
 }
 
-/// What lies at the path in the state that was met last.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Entry {
-    NotLookedAt,
-    Known(Option<lookup::Found>),
-}
-
 /// Goes back through a history, from a state on.
 struct Search<'a> {
     nodes: &'a Nodes,
     path: &'a FilePath,
-    /// The state that was met last, and its place.
-    after: ManifestId,
-    after_place: u64,
-    entry: Entry,
+    met: MetState,
     looked: u64,
     compared: u64,
     began: Instant,
@@ -84,9 +71,7 @@ impl Branch {
         let mut search = Search {
             nodes: newest.nodes(),
             path,
-            after: newest.manifest(),
-            after_place: newest.place().unwrap_or(beyond),
-            entry: Entry::NotLookedAt,
+            met: MetState::of(&newest),
             looked: 0,
             compared: 0,
             began: Instant::now(),
@@ -95,8 +80,7 @@ impl Branch {
         let mut found = Vec::new();
         'runs: for number in Run::numbers(oldest, before) {
             let run = Run::of(self, number)?;
-            let paths = run.paths.iter();
-            let within: Vec<_> = paths.map(|changed| path.is_or_holds(changed)).collect();
+            let within = changed_within(&run, path);
             for step in run.between(oldest, before).iter().rev() {
                 let told = step.path.map(|number| within[usize::from(number)]);
                 if search.touches(step, told)? {
@@ -144,37 +128,12 @@ impl Branch {
 }
 
 impl Search<'_> {
-    /// True if this step, by which the state met last was reached, touched the path. `told` says
-    /// whether the one path that it changed is within, `None` if it may have changed any.
+    /// True if this step touched the path, of which `told` is as for [`MetState::pass`].
     fn touches(&mut self, step: &Step, told: Option<bool>) -> Result<bool> {
         self.looked += 1;
-        let is_next = step.place + 1 == self.after_place;
-        let touched = match told {
-            _ if step.from == self.after => false,
-            Some(told) if is_next => {
-                if told {
-                    self.entry = Entry::NotLookedAt;
-                }
-                told
-            }
-            _ => {
-                let entry = may_block(|| self.lookup(step.from))?;
-                let after = match self.entry {
-                    Entry::Known(known) => known,
-                    Entry::NotLookedAt => may_block(|| self.lookup(self.after))?,
-                };
-                self.compared += 1;
-                self.entry = Entry::Known(entry);
-                entry != after
-            }
-        };
-        (self.after, self.after_place) = (step.from, step.place);
-        Ok(touched)
-    }
-
-    fn lookup(&self, state: ManifestId) -> Result<Option<lookup::Found>> {
-        let root = self.nodes.manifest(state)?.root;
-        Ok(lookup::path(self.nodes, root, self.path)?)
+        let passed = self.met.pass(step, told, self.nodes, self.path)?;
+        self.compared += u64::from(passed.is_compared);
+        Ok(passed.touches)
     }
 
     /// True if the page ends here: after its time, or so many snapshots.

@@ -1,17 +1,14 @@
 //! The search for the steps of a branch that touched a path.
 //!
-//! A snapshot says which path a save or a deletion changed right after it, so most of a history is passed without a
-//! look into a tree; where it does not say, what lies at the path is compared. Which steps touched it never changes,
-//! so it is kept: the next search looks only at those that came since, and at those before which this one ended.
+//! Which steps touched it never changes, so it is kept: the next search looks only at those that came since, and at
+//! those before which this one ended.
 
 use std::mem;
 
 use super::newer::require_time;
-use super::of_path::Entry;
-use super::step_cache::{RANGE_PLACES_MAX, Run, Step, Touched};
+use super::path_walk::{MetState, changed_within};
+use super::step_cache::{RANGE_PLACES_MAX, Run, Touched};
 use crate::base::file_path::FilePath;
-use crate::base::id::ManifestId;
-use crate::manifest::lookup;
 use crate::repo::{Branch, Result};
 
 /// Goes back through a history, from a state on, to the steps that touched what lies at a path.
@@ -30,18 +27,9 @@ pub(super) struct PathSearch {
     /// What others found of older steps: ranges that do not meet, the oldest first.
     older: Vec<Touched>,
     /// The state that was met last; `None` where none was.
-    met: Option<Met>,
+    met: Option<MetState>,
     /// True once there is more to keep.
     has_looked: bool,
-}
-
-/// A state that the branch went to.
-#[derive(Clone, Copy, Debug)]
-struct Met {
-    state: ManifestId,
-    place: Option<u64>,
-    /// What lies at the path.
-    entry: Entry,
 }
 
 impl PathSearch {
@@ -101,28 +89,26 @@ impl PathSearch {
         let down_to = down_to.max(self.oldest);
         let number = Run::number(before - 1);
         let run = Run::of(&self.branch, number)?;
-        let paths = run.paths.iter();
-        let within: Vec<_> = paths
-            .map(|changed| self.path.is_or_holds(changed))
-            .collect();
+        let within = changed_within(&run, &self.path);
         let mut met = match self.met.take() {
             Some(met) => met,
-            None => self.state_before(before)?,
+            // The state to which the newest step before led.
+            None => MetState::of(&self.branch.state_after(before - 1)?),
         };
+        let nodes = self.branch.project.projects.nodes();
         for step in run.between(down_to, before).iter().rev() {
-            let may_touch = step.path.is_none_or(|path| within[usize::from(path)]);
-            let is_compared =
-                step.from != met.state && (may_touch || met.place != Some(step.place + 1));
-            let touches = is_compared && self.touches(&mut met, step)?;
-            (met.state, met.place) = (step.from, Some(step.place));
+            let told = step.path.map(|number| within[usize::from(number)]);
+            // What is found is kept, so a step is not just believed that it touched the path.
+            let told = told.filter(|within| !within);
+            let passed = met.pass(step, told, nodes, &self.path)?;
             self.known.from = step.place;
-            if touches {
+            if passed.touches {
                 self.known.places.push(step.place);
             }
-            if is_compared {
+            if passed.is_compared {
                 self.require_time()?;
             }
-            if touches {
+            if passed.touches {
                 self.met = Some(met);
                 return Ok(());
             }
@@ -130,33 +116,6 @@ impl PathSearch {
         self.met = Some(met);
         self.known.from = Run::first(number).max(down_to);
         self.require_time()
-    }
-
-    /// True if what lies at the path in the state that a step replaced is not what lies in the one that was met.
-    fn touches(&self, met: &mut Met, step: &Step) -> Result<bool> {
-        let entry = self.lookup(step.from)?;
-        let after = match met.entry {
-            Entry::Known(known) => known,
-            Entry::NotLookedAt => self.lookup(met.state)?,
-        };
-        met.entry = Entry::Known(entry);
-        Ok(entry != after)
-    }
-
-    fn lookup(&self, state: ManifestId) -> Result<Option<lookup::Found>> {
-        let nodes = self.branch.project.projects.nodes();
-        let root = nodes.manifest(state)?.root;
-        Ok(lookup::path(&**nodes, root, &self.path)?)
-    }
-
-    /// The state to which the newest step before a place led.
-    fn state_before(&self, place: u64) -> Result<Met> {
-        let state = self.branch.state_after(place - 1)?;
-        Ok(Met {
-            state: state.manifest(),
-            place: state.place(),
-            entry: Entry::NotLookedAt,
-        })
     }
 
     /// # Errors
