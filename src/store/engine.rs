@@ -118,11 +118,11 @@ impl Engine {
 
     /// In what daemons that are there differ from these settings, in words. `None` where in nothing, as far as they
     /// tell.
-    pub fn disagreement(&self, own: &CommonSettings) -> Result<Option<String>> {
+    pub fn differing_settings(&self, own: &CommonSettings) -> Result<Option<String>> {
         match self {
             Self::Embedded(_) => Ok(CommonSettings::differences([("here", own)])),
             #[cfg(feature = "fleet")]
-            Self::Postgres(store) => store.disagreement(own),
+            Self::Postgres(store) => store.differing_settings(own),
         }
     }
 

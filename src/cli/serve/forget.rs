@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::agreement::Agreement;
+use super::common_settings::CommonSetting;
 use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::{Forgotten, Projects};
 
 const PAUSE: Duration = Duration::from_hours(1);
 /// Where a daemon had another setting it is looked again so soon: it may have been the one before this.
-const PAUSE_OF_DISAGREEMENT: Duration = Duration::from_secs(5);
+const PAUSE_WHILE_DIFFERENT: Duration = Duration::from_secs(5);
 
 /// The task that forgets. Clones share the word to end.
 #[derive(Clone)]
@@ -37,24 +37,24 @@ impl Forget {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets as long as the service runs, but not while daemons disagree on how long is kept what is deleted.
-    pub(super) async fn run(self, agreement: Agreement) {
+    /// Forgets as long as the service runs, but not while daemons differ in how long they keep what is deleted.
+    pub(super) async fn run(self, days: CommonSetting) {
         let mut ticks = interval(PAUSE);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            match may_block(|| agreement.holds()) {
+            match may_block(|| days.is_common()) {
                 // Another may come while it is under way.
-                Ok(true) => may_block(|| self.once(&|| still_agree(&agreement))),
-                Ok(false) => ticks.reset_after(PAUSE_OF_DISAGREEMENT),
+                Ok(true) => may_block(|| self.once(&|| is_still_common(&days))),
+                Ok(false) => ticks.reset_after(PAUSE_WHILE_DIFFERENT),
                 Err(error) => tell(&error),
             }
         }
     }
 
-    /// Forgets until it is done, is to end, or daemons no longer agree.
-    fn once(&self, agree: &dyn Fn() -> bool) {
-        let go_on = || !self.ended.load(Ordering::Relaxed) && agree();
+    /// Forgets until it is done, is to end, or daemons differ.
+    fn once(&self, is_common: &dyn Fn() -> bool) {
+        let go_on = || !self.ended.load(Ordering::Relaxed) && is_common();
         match self.projects.forget_deleted(self.keep_s, &go_on) {
             Ok(Forgotten {
                 projects: 0,
@@ -70,9 +70,9 @@ impl Forget {
     }
 }
 
-/// True while daemons agree; false, and told in the log, where that cannot be known.
-fn still_agree(agreement: &Agreement) -> bool {
-    agreement.holds().unwrap_or_else(|error| {
+/// True while daemons have the same; false, and told in the log, where that cannot be known.
+fn is_still_common(days: &CommonSetting) -> bool {
+    days.is_common().unwrap_or_else(|error| {
         tell(&error);
         false
     })
@@ -91,7 +91,7 @@ mod tests {
     use crate::store::memory::MemoryStore;
 
     #[test]
-    fn what_was_deleted_is_kept_for_its_days_and_while_daemons_do_not_agree() {
+    fn what_was_deleted_is_kept_for_its_days_and_while_daemons_differ() {
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-11-01").unwrap()));
         let store = Arc::new(MemoryStore::default());
         let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
@@ -101,9 +101,9 @@ mod tests {
             .delete_project()
             .unwrap();
         let forget = Forget::new(projects.clone(), 30);
-        for (days, agree, left) in [(29, true, 1), (2, false, 1), (0, true, 0)] {
+        for (days, is_common, left) in [(29, true, 1), (2, false, 1), (0, true, 0)] {
             clock.advance_s(days * DAY_S);
-            forget.once(&|| agree);
+            forget.once(&|| is_common);
             assert_eq!(projects.deleted(|_| true).unwrap().len(), left);
         }
     }

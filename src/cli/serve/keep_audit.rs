@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::agreement::Agreement;
+use super::common_settings::CommonSetting;
 use crate::base::clock::DAY_S;
 use crate::base::may_block;
 use crate::repo::Projects;
@@ -13,12 +13,12 @@ use crate::repo::Projects;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Packs, now and every hour; removes, now and every day, what was kept for so many days, where 0 keeps
-/// all. While daemons do not agree on these days, that waits.
-pub(super) async fn run(projects: Projects, days: u64, agreement: Agreement) {
+/// all. While daemons differ in these days, that waits.
+pub(super) async fn run(projects: Projects, days: u64, common: CommonSetting) {
     let mut ticks = interval(Duration::from_hours(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let agree = || match agreement.holds() {
-        Ok(agree) => agree,
+    let is_common = || match common.is_common() {
+        Ok(is_common) => is_common,
         Err(error) => {
             tracing::warn!(%error, "the audit log keeps what it should forget");
             false
@@ -29,15 +29,15 @@ pub(super) async fn run(projects: Projects, days: u64, agreement: Agreement) {
         ticks.tick().await;
         is_due |= hour.is_multiple_of(24);
         if is_due {
-            is_due = !forget(&projects, days, &agree).await;
+            is_due = !forget(&projects, days, &is_common).await;
         }
         pack(&projects).await;
     }
 }
 
-/// Removes what is older than so many days, and nothing where they are 0. False where daemons do not agree, or no
-/// longer: the rest is for later.
-async fn forget(projects: &Projects, days: u64, agree: &(dyn Fn() -> bool + Sync)) -> bool {
+/// Removes what is older than so many days, and nothing where they are 0. False where daemons differ in them, or
+/// do so meanwhile: the rest is for later.
+async fn forget(projects: &Projects, days: u64, is_common: &(dyn Fn() -> bool + Sync)) -> bool {
     if days == 0 {
         return true;
     }
@@ -45,7 +45,7 @@ async fn forget(projects: &Projects, days: u64, agree: &(dyn Fn() -> bool + Sync
     let before = projects.steady_clock().ago(days.saturating_mul(DAY_S));
     let (mut total, mut place) = (0, None);
     let is_over = loop {
-        if !may_block(agree) {
+        if !may_block(is_common) {
             break false;
         }
         match may_block(|| projects.forget_audit(before, place)) {
@@ -104,14 +104,14 @@ mod tests {
         let projects = Projects::new(store, Arc::clone(&clock) as Arc<_>);
         let record = AuditRecord::new(projects.clock().now(), &"eve".into(), Action::Login);
         projects.tell(&record).unwrap();
-        for (pass, days, agree, left) in [
+        for (pass, days, is_common, left) in [
             (399, 400, true, 1),
             (2, 0, true, 1),
             (0, 400, false, 1),
             (0, 400, true, 0),
         ] {
             clock.advance_s(pass * DAY_S);
-            assert_eq!(forget(&projects, days, &|| agree).await, agree);
+            assert_eq!(forget(&projects, days, &|| is_common).await, is_common);
             let kept = projects.audit_page(&Filter::default(), None, 10).unwrap();
             assert_eq!(kept.entries.len(), left, "{pass} days later, of {days}");
         }

@@ -1,7 +1,7 @@
 //! The service: opened, listening, stopped by a signal.
 
-mod agreement;
 mod certificate;
+mod common_settings;
 mod facts;
 mod forget;
 mod keep_audit;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ServeFlags, agreement, say};
+use super::{ServeFlags, common_settings, say};
 use crate::access::{self, Accounts};
 use crate::base::clock::Clock;
 use crate::base::secret::ServerKey;
@@ -42,7 +42,7 @@ impl ServedStore {
         if flags.trust_clock {
             trust_clock(projects.steady_clock())?;
         }
-        engine.show_signs_of_life(agreement::common_settings(settings));
+        engine.show_signs_of_life(common_settings::of(settings));
         Ok(Self {
             engine,
             store,

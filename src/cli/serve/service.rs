@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::agreement::Agreement;
 use super::certificate::{self, Certificate};
+use super::common_settings::CommonSetting;
 use super::facts::FactsOfStore;
 use super::forget::Forget;
 use super::metrics::OfStore;
@@ -83,12 +83,12 @@ impl Service {
         notifier: &Notifier,
     ) {
         runtime.spawn(keep_time(Arc::clone(self.projects.steady_clock())));
-        let on_deleted = Agreement::on_deleted(&self.engine, settings);
-        runtime.spawn(self.forget.clone().run(on_deleted));
+        let days = CommonSetting::keep_deleted_days(&self.engine, settings);
+        runtime.spawn(self.forget.clone().run(days));
         runtime.spawn(keep_audit::run(
             self.projects.clone(),
             settings.audit_keep_days,
-            Agreement::on_audit(&self.engine, settings),
+            CommonSetting::audit_keep_days(&self.engine, settings),
         ));
         if let Some(certificate) = certificate {
             runtime.spawn(keep_certificate(certificate));

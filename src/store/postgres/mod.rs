@@ -4,9 +4,9 @@
 
 mod advice;
 mod beat;
-mod beside;
 mod changes;
 mod collection;
+mod common_settings;
 mod copying;
 mod failure;
 mod group;
@@ -204,9 +204,9 @@ impl PostgresStore {
                 &settings,
             );
             // A connection of its own: what waits for a lock holds up all that is asked over the same one.
-            let told = format!("{READER_SETTINGS}{}", beside::SETTINGS);
+            let told = format!("{READER_SETTINGS}{}", common_settings::SETTINGS);
             let link = Link::new(&self.server, told).awaited_by_nobody();
-            let watch = beside::watch(link, beats.id(), settings);
+            let watch = common_settings::watch(link, beats.id(), settings);
             drop(self.runtime.spawn(watch));
             drop(self.runtime.spawn(beats.run()));
         }

@@ -1,11 +1,11 @@
 //! The service on a store in PostgreSQL: made, served, stopped, without its database, and beside another.
 
 mod advice;
-mod alike;
 mod away;
 mod bucket_keys;
 mod collection;
 mod commands;
+mod common_settings;
 mod copy;
 mod inspection;
 mod large;

@@ -1,8 +1,8 @@
 //! What the engine over PostgreSQL promises beyond every store.
 
-mod beside;
 mod clock_ahead;
 mod collection;
+mod common_settings;
 mod failures;
 mod lanes;
 mod large;

@@ -6,7 +6,7 @@ use crate::base::clock::{Clock, Timestamp, ahead_ms, told_of_skew};
 use crate::base::limits::PLACES_SWEPT_AT_ONCE;
 use crate::store::bucket::Bucket;
 use crate::store::inspection::CommonSettings;
-use crate::store::postgres::beside::disagreement;
+use crate::store::postgres::common_settings::differing_settings;
 use crate::store::postgres::link::Link;
 use crate::store::{Result, StoreError};
 
@@ -64,7 +64,7 @@ pub(super) async fn sweep_daily(
 ) -> Result<()> {
     require_time(link, clock).await?;
     let own = common_settings(Some(bucket));
-    if disagreement(link, &own).await?.is_some() {
+    if differing_settings(link, &own).await?.is_some() {
         return Ok(());
     }
     let claimed = link.read(CLAIM, &[]).await?;
@@ -113,7 +113,7 @@ pub(super) async fn sweep(
     let oldest = rows.first().map(|row| row.try_get(0)).transpose()?;
     let oldest: String = oldest.unwrap_or_default();
     let trashed = empty_trash(link, bucket, common).await;
-    let unfinished = match require_agreement(link, common).await {
+    let unfinished = match require_common_settings(link, common).await {
         Ok(()) => bucket.give_up_before(&oldest).await,
         Err(refused) => Err(refused),
     };
@@ -144,11 +144,11 @@ async fn require_time(link: &Link, clock: &dyn Clock) -> Result<()> {
 }
 
 /// Refuses to go on where a daemon that is there has other settings than these.
-async fn require_agreement(link: &Link, common: Option<&CommonSettings>) -> Result<()> {
+async fn require_common_settings(link: &Link, common: Option<&CommonSettings>) -> Result<()> {
     let Some(own) = common else {
         return Ok(());
     };
-    match disagreement(link, own).await? {
+    match differing_settings(link, own).await? {
         None => Ok(()),
         Some(how) => Err(StoreError::Unfit {
             reason: format!(
@@ -167,7 +167,7 @@ async fn empty_trash(link: &Link, bucket: &Bucket, common: Option<&CommonSetting
     let most = i64::try_from(PLACES_SWEPT_AT_ONCE).unwrap_or(i64::MAX);
     let days = bucket.trash_days();
     loop {
-        require_agreement(link, common).await?;
+        require_common_settings(link, common).await?;
         let rows = link.read(OVER, &[&days, &after, &most]).await?;
         let mut over: Vec<String> = Vec::new();
         for row in &rows {
@@ -205,7 +205,7 @@ async fn trash_orphans(
     for day in bucket.days_before(oldest).await? {
         let mut places = bucket.places_of_day(&day);
         while let Some(some) = places.next(PLACES_SWEPT_AT_ONCE).await? {
-            require_agreement(link, common).await?;
+            require_common_settings(link, common).await?;
             let some: Vec<_> = some.into_iter().map(|(place, _)| place).collect();
             for row in link.read(TRASH, &[&some]).await? {
                 found += row.try_get::<_, i64>(0)?.unsigned_abs();

@@ -7,44 +7,44 @@ use crate::store::engine::Engine;
 use crate::store::inspection::CommonSettings;
 
 /// What this daemon tells others of them.
-pub(super) fn common_settings(settings: &Settings) -> CommonSettings {
-    of_deleted(settings).and(of_audit(settings))
+pub(super) fn of(settings: &Settings) -> CommonSettings {
+    keep_deleted_days(settings).and(audit_keep_days(settings))
 }
 
-fn of_deleted(settings: &Settings) -> CommonSettings {
+fn keep_deleted_days(settings: &Settings) -> CommonSettings {
     CommonSettings::default().with("keep_deleted_days", settings.keep_deleted_days.to_string())
 }
 
-fn of_audit(settings: &Settings) -> CommonSettings {
+fn audit_keep_days(settings: &Settings) -> CommonSettings {
     CommonSettings::default().with("audit_keep_days", settings.audit_keep_days.to_string())
 }
 
 /// One of them, held against what the other daemons have.
 #[derive(Debug)]
-pub(super) struct Agreement {
+pub(super) struct CommonSetting {
     engine: Engine,
     own: CommonSettings,
 }
 
-impl Agreement {
-    /// On how long what is deleted can be restored.
-    pub(super) fn on_deleted(engine: &Engine, settings: &Settings) -> Self {
+impl CommonSetting {
+    /// For how many days what is deleted can be restored.
+    pub(super) fn keep_deleted_days(engine: &Engine, settings: &Settings) -> Self {
         Self {
             engine: engine.clone(),
-            own: of_deleted(settings),
+            own: keep_deleted_days(settings),
         }
     }
 
-    /// On how long the audit log is kept.
-    pub(super) fn on_audit(engine: &Engine, settings: &Settings) -> Self {
+    /// For how many days the audit log is kept.
+    pub(super) fn audit_keep_days(engine: &Engine, settings: &Settings) -> Self {
         Self {
             engine: engine.clone(),
-            own: of_audit(settings),
+            own: audit_keep_days(settings),
         }
     }
 
     /// True unless a daemon that is there has another, as far as they tell.
-    pub(super) fn holds(&self) -> Result<bool> {
-        Ok(self.engine.disagreement(&self.own)?.is_none())
+    pub(super) fn is_common(&self) -> Result<bool> {
+        Ok(self.engine.differing_settings(&self.own)?.is_none())
     }
 }

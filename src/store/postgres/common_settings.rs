@@ -30,7 +30,7 @@ const FORGET: &str = "SELECT siteconf.forget_daemons_v1()";
 impl PostgresStore {
     /// In what daemons that are there differ from these settings, in the words of [`CommonSettings::differences`].
     /// `None` where in nothing, as far as they tell.
-    pub fn disagreement(&self, own: &CommonSettings) -> Result<Option<String>> {
+    pub fn differing_settings(&self, own: &CommonSettings) -> Result<Option<String>> {
         // No daemon has the empty id: all rows are read, also a daemon's own, which agrees with it.
         let nobody = Vec::<u8>::new();
         let rows = self.read(BESIDE, [Box::new(nobody), Box::new(COUNTS_FOR_S)])?;
@@ -38,8 +38,11 @@ impl PostgresStore {
     }
 }
 
-/// As [`PostgresStore::disagreement`].
-pub(super) async fn disagreement(link: &Link, own: &CommonSettings) -> Result<Option<String>> {
+/// As [`PostgresStore::differing_settings`].
+pub(super) async fn differing_settings(
+    link: &Link,
+    own: &CommonSettings,
+) -> Result<Option<String>> {
     let nobody: &[u8] = &[];
     let rows = link.read(BESIDE, &[&nobody, &COUNTS_FOR_S]).await?;
     differences(&rows, own)

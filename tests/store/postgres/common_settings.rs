@@ -9,7 +9,7 @@ fn a_setting_is_held_against_those_of_the_daemons_that_are_there() {
     let database = Database::new();
     let store = database.open();
     let own = CommonSettings::default().with("days", "30".to_owned());
-    let differ = || store.disagreement(&own).unwrap();
+    let differ = || store.differing_settings(&own).unwrap();
     let beat = |name: &str, settings: &str| {
         database.ask(&format!(
             "SELECT siteconf.beat_v3('{name}', '{name}', '1', NULL, '{settings}')"
