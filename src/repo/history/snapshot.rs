@@ -1,10 +1,11 @@
-//! The snapshots of a branch.
+//! The snapshots of a branch, and the branches that are or were in a state.
 
 use crate::base::clock::Timestamp;
+use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::object::key;
 use crate::object::record::{Operation, SnapshotRecord};
-use crate::repo::{Branch, Result, Revision};
+use crate::repo::{Branch, Project, Result, Revision};
 use crate::store::Scan;
 
 /// A saved state of a branch, and what replaced it.
@@ -70,5 +71,29 @@ impl Branch {
             path: snapshot.path.clone(),
             message: snapshot.message.clone(),
         })
+    }
+}
+
+impl Project {
+    /// The branches that are or were in a state, in the byte order of their names.
+    ///
+    /// # Limits
+    /// In other branches than the state's own the newest 1,000 snapshots are searched, and after 100,000
+    /// of all of them only heads.
+    pub fn branches_with(&self, state: &Revision) -> Result<Vec<Branch>> {
+        let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
+        let mut found = Vec::new();
+        for branch in self.branches()? {
+            if branch.head().id() == state.id() || branch.head().branch == state.branch {
+                found.push(branch);
+                continue;
+            }
+            let history = branch.history(None, Some(left.min(SNAPSHOTS_SEARCHED_MAX)))?;
+            left -= history.len();
+            if history.iter().any(|it| it.revision.id() == state.id()) {
+                found.push(branch);
+            }
+        }
+        Ok(found)
     }
 }

@@ -1,12 +1,10 @@
-//! What histories share: where those of two states part, and in which a state is.
+//! Where the histories of two states part.
 
 use std::collections::HashSet;
 
 use super::commits::States;
-use crate::base::limits::{
-    MERGE_BASE_STATES_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX,
-};
-use crate::repo::{Branch, Project, Result, Revision};
+use crate::base::limits::MERGE_BASE_STATES_MAX;
+use crate::repo::{Result, Revision};
 
 /// The state from which two others came: the older of them when the other came from it, else the
 /// newest state of the second one's history that is in the first one's, too. Branches that were made
@@ -46,28 +44,4 @@ fn states(from: &Revision, until: Option<&Revision>) -> Result<Vec<Revision>> {
         walk.step()?;
     }
     Ok(found)
-}
-
-impl Project {
-    /// The branches that are or were in a state, in the byte order of their names.
-    ///
-    /// # Limits
-    /// In other branches than the state's own the newest 1,000 snapshots are searched, and after 100,000
-    /// of all of them only heads.
-    pub fn branches_with(&self, state: &Revision) -> Result<Vec<Branch>> {
-        let mut left = PROJECT_SNAPSHOTS_SEARCHED_MAX;
-        let mut found = Vec::new();
-        for branch in self.branches()? {
-            if branch.head().id() == state.id() || branch.head().branch == state.branch {
-                found.push(branch);
-                continue;
-            }
-            let history = branch.history(None, Some(left.min(SNAPSHOTS_SEARCHED_MAX)))?;
-            left -= history.len();
-            if history.iter().any(|it| it.revision.id() == state.id()) {
-                found.push(branch);
-            }
-        }
-        Ok(found)
-    }
 }
