@@ -21,18 +21,18 @@ pub struct StoreFacts {
     /// The format of its folder, or what it lies in.
     pub format: String,
     /// Its parts, in bytes.
-    pub bytes: Bytes,
+    pub bytes: StoreBytes,
     /// Its objects by what they are, as last counted; empty before the first count.
-    pub objects: Vec<Objects>,
+    pub objects: Vec<ObjectCount>,
     /// The state that the last successful backup holds is of then.
     pub last_backup: Option<String>,
     /// The last collection of what nothing needs.
-    pub last_collection: Option<Collection>,
+    pub last_collection: Option<LastCollection>,
 }
 
 /// What the store takes on the disk, in bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bytes {
+pub struct StoreBytes {
     /// The database; `None` before the first count of one that is asked for it.
     pub database: Option<u64>,
     /// The log of the database.
@@ -43,7 +43,7 @@ pub struct Bytes {
 
 /// Objects of one kind.
 #[derive(Clone, Debug, Serialize)]
-pub struct Objects {
+pub struct ObjectCount {
     /// The kind.
     pub kind: String,
     /// How many there are.
@@ -52,9 +52,9 @@ pub struct Objects {
     pub bytes: u64,
 }
 
-/// What a collection found.
+/// What the last collection found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Collection {
+pub struct LastCollection {
     /// When it ended.
     pub at: String,
     /// Bytes that the heads of branches needed.

@@ -68,7 +68,7 @@ mod wait;
 mod web;
 mod wire;
 
-pub use facts::{Bytes, Collection, Facts, Objects, StoreFacts};
+pub use facts::{Facts, LastCollection, ObjectCount, StoreBytes, StoreFacts};
 pub use metrics::exposition::{Labels, Metrics, as_flag, as_float};
 pub use metrics::listener::MetricsServer;
 pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};

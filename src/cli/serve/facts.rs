@@ -6,7 +6,7 @@ use super::samples::{Counted, Samples};
 use crate::access::Census;
 use crate::base::clock::Timestamp;
 use crate::cli::settings::Settings;
-use crate::http::{Bytes, Collection, Facts, Objects, StoreFacts};
+use crate::http::{Facts, LastCollection, ObjectCount, StoreBytes, StoreFacts};
 use crate::store::collection::KeptByCollection;
 use crate::store::sqlite::{Format, ObjectCensus, SqliteStore};
 
@@ -50,7 +50,7 @@ impl Facts for FactsOfStore {
         let Some(store) = &self.store else {
             return StoreFacts {
                 format: "PostgreSQL".to_owned(),
-                bytes: Bytes {
+                bytes: StoreBytes {
                     database: database_bytes,
                     log: 0,
                     // A bucket does not tell.
@@ -65,7 +65,7 @@ impl Facts for FactsOfStore {
         let mut files = counted.is_some().then_some(0);
         let mut objects = Vec::new();
         for (kind, [row, file]) in counted.iter().flat_map(ObjectCensus::counts) {
-            objects.push(Objects {
+            objects.push(ObjectCount {
                 kind: kind.name().to_owned(),
                 objects: row.objects + file.objects,
                 bytes: row.bytes + file.bytes,
@@ -77,7 +77,7 @@ impl Facts for FactsOfStore {
         let last_collection = folder.last_collection().ok().flatten();
         StoreFacts {
             format: Format::CURRENT.to_string(),
-            bytes: Bytes {
+            bytes: StoreBytes {
                 database: Some(store.database_bytes()),
                 log: store.log_bytes(),
                 files,
@@ -89,8 +89,8 @@ impl Facts for FactsOfStore {
     }
 }
 
-fn told(kept: KeptByCollection) -> Collection {
-    Collection {
+fn told(kept: KeptByCollection) -> LastCollection {
+    LastCollection {
         at: kept.at.to_string(),
         live_bytes: kept.live_bytes,
         old_bytes: kept.old_bytes,
