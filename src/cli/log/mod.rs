@@ -21,7 +21,7 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::{MakeWriter, format};
 
 use super::running::progress::takes_escapes;
-use super::settings::{LogFormat, Settings, Told};
+use super::settings::{LogFormat, Settings, Sourced};
 use super::{Error, Result};
 use crate::store::engine::StoreAddress;
 use crate::store::sqlite;
@@ -40,7 +40,7 @@ const QUIET: &str = "warn";
 ///
 /// # Errors
 /// [`Error::Usage`] for a malformed filter.
-pub(super) fn of_command(filter: &Told<String>) -> Result<()> {
+pub(super) fn of_command(filter: &Sourced<String>) -> Result<()> {
     let is_journal = journal::is_stderr();
     let form = Form::on_stderr(LogFormat::Auto);
     start(filter, QUIET, form, is_journal, io::stderr)
@@ -197,7 +197,7 @@ fn unopened(settings: &Settings, error: &io::Error) -> Error {
 }
 
 /// An empty filter is `usual`.
-fn parse(filter: &Told<String>, usual: &str) -> Result<EnvFilter> {
+fn parse(filter: &Sourced<String>, usual: &str) -> Result<EnvFilter> {
     let text = if filter.is_empty() { usual } else { filter };
     let bare = |part: &&str| !part.contains(['=', '[', ':']) && *part != "siteconf";
     let mut bare = text.split(',').map(str::trim).filter(bare);
@@ -214,7 +214,13 @@ fn parse(filter: &Told<String>, usual: &str) -> Result<EnvFilter> {
 }
 
 /// Begins to log; an empty filter is `usual`.
-fn start<W>(filter: &Told<String>, usual: &str, form: Form, is_journal: bool, out: W) -> Result<()>
+fn start<W>(
+    filter: &Sourced<String>,
+    usual: &str,
+    form: Form,
+    is_journal: bool,
+    out: W,
+) -> Result<()>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {

@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{
 use crate::base::clock::{Clock, DAY_S, Timestamp};
 use crate::base::threads::lock;
 use crate::base::tls::KEY_KINDS;
-use crate::cli::settings::{Exposed, Told};
+use crate::cli::settings::{Exposed, Sourced};
 use crate::cli::{Error, Result};
 use crate::store::small_file::{self, CERTIFICATE_BYTES_MAX, Mark, mark};
 
@@ -40,8 +40,8 @@ const NO_CERTIFICATE: &str = "its first certificate cannot be read: it is damage
 /// A certificate with its key, which may be another one tomorrow.
 #[derive(Debug)]
 pub(super) struct Certificate {
-    chain_file: Told<PathBuf>,
-    key_file: Told<PathBuf>,
+    chain_file: Sourced<PathBuf>,
+    key_file: Sourced<PathBuf>,
     clock: Arc<dyn Clock>,
     current: RwLock<Arc<CertifiedKey>>,
     watched: Mutex<Watched>,
@@ -75,7 +75,7 @@ type Marks = [Mark; 2];
 /// Why a pair cannot be used, and which of its files is to blame.
 #[derive(Debug)]
 struct Fault<'a> {
-    file: &'a Told<PathBuf>,
+    file: &'a Sourced<PathBuf>,
     reason: String,
 }
 
@@ -85,8 +85,8 @@ impl Certificate {
     /// # Errors
     /// [`Error::Usage`] with the setting of the file that cannot be used.
     pub(super) fn open(
-        chain_file: &Told<PathBuf>,
-        key_file: &Told<PathBuf>,
+        chain_file: &Sourced<PathBuf>,
+        key_file: &Sourced<PathBuf>,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
         let marks = [mark(chain_file), mark(key_file)];
@@ -230,8 +230,8 @@ fn provider() -> Arc<CryptoProvider> {
 
 /// Reads a pair that can be used now.
 fn read<'a>(
-    chain_file: &'a Told<PathBuf>,
-    key_file: &'a Told<PathBuf>,
+    chain_file: &'a Sourced<PathBuf>,
+    key_file: &'a Sourced<PathBuf>,
     now: Timestamp,
 ) -> std::result::Result<CertifiedKey, Fault<'a>> {
     let of_chain = |reason: String| Fault {

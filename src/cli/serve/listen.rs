@@ -18,7 +18,7 @@ use tokio_rustls::rustls::ServerConfig;
 
 use super::certificate::Certificate;
 use crate::base::clock::{Clock, SystemClock};
-use crate::cli::settings::{Settings, Told};
+use crate::cli::settings::{Settings, Sourced};
 use crate::cli::{Error, Result};
 use crate::http::Listener;
 
@@ -39,7 +39,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct Places {
     plain: Option<SocketAddr>,
     tls: Option<(SocketAddr, Arc<ServerConfig>)>,
-    unix: Option<Told<PathBuf>>,
+    unix: Option<Sourced<PathBuf>>,
     metrics: Option<SocketAddr>,
     /// What the TLS listener shows.
     pub(super) certificate: Option<Arc<Certificate>>,
@@ -221,7 +221,7 @@ fn too_long(path: &Path) -> Option<String> {
 }
 
 /// The address that a setting names.
-fn resolve(listen: &Told<String>) -> Result<SocketAddr> {
+fn resolve(listen: &Sourced<String>) -> Result<SocketAddr> {
     let malformed = || listen.refuse("it must be an address and a port, as in 127.0.0.1:8080");
     let mut found = listen.to_socket_addrs().map_err(|_| malformed())?;
     found.next().ok_or_else(malformed)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::given::{Given, Source, Told, Written};
+use super::given::{Given, Source, Sourced, Written};
 use super::table::Setting;
 use crate::cli::{Error, Result};
 use crate::store::small_file;
@@ -25,7 +25,7 @@ pub(super) struct Contents {
 ///
 /// # Errors
 /// [`Error::Usage`] for a file that cannot be read or is no TOML.
-pub(super) fn read(path: &Told<PathBuf>) -> Result<Contents> {
+pub(super) fn read(path: &Sourced<PathBuf>) -> Result<Contents> {
     let text = text_of(path)?;
     let table = DeTable::parse(&text).map_err(|e| {
         // The line itself is not repeated: it may hold a password.
@@ -107,7 +107,7 @@ fn written(value: &DeValue<'_>) -> Written {
 ///
 /// # Errors
 /// [`Error::Usage`] for a file that cannot be read, is not a regular one, is longer than 64 KiB or no UTF-8.
-pub(in crate::cli) fn text_of(path: &Told<PathBuf>) -> Result<String> {
+pub(in crate::cli) fn text_of(path: &Sourced<PathBuf>) -> Result<String> {
     let bytes = small_file::read(path, FILE_BYTES_MAX).map_err(|fault| path.refuse(fault))?;
     String::from_utf8(bytes).map_err(|_| path.refuse("it must be UTF-8"))
 }

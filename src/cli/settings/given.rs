@@ -54,7 +54,7 @@ pub(in crate::cli) struct Given {
 
 /// A value that was read, and what a refusal says of where it came from.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct Told<T> {
+pub(in crate::cli) struct Sourced<T> {
     value: T,
     given: Given,
 }
@@ -189,22 +189,22 @@ impl Given {
         }
     }
 
-    /// This value, told apart from what is given elsewhere.
-    pub(super) fn told<T>(
+    /// What is read of it, with where it was given.
+    pub(super) fn sourced<T>(
         &self,
         read: impl FnOnce(&Self) -> Result<T, Error>,
-    ) -> Result<Told<T>, Error> {
+    ) -> Result<Sourced<T>, Error> {
         Ok(self.holding(read(self)?))
     }
 
     /// A value that was read of it.
-    pub(super) fn holding<T>(&self, value: T) -> Told<T> {
+    pub(super) fn holding<T>(&self, value: T) -> Sourced<T> {
         let given = self.clone();
-        Told { value, given }
+        Sourced { value, given }
     }
 }
 
-impl<T> Told<T> {
+impl<T> Sourced<T> {
     /// The same with another value, which a command has from elsewhere.
     pub(in crate::cli) fn replaced(&self, value: T) -> Self {
         self.given.holding(value)
@@ -229,7 +229,7 @@ impl<T> Told<T> {
     }
 }
 
-impl<T> Deref for Told<T> {
+impl<T> Deref for Sourced<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -237,17 +237,17 @@ impl<T> Deref for Told<T> {
     }
 }
 
-impl<T: fmt::Display> fmt::Display for Told<T> {
+impl<T: fmt::Display> fmt::Display for Sourced<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }
 }
 
 /// Equal values are the same setting, whoever gave them.
-impl<T: PartialEq> PartialEq for Told<T> {
+impl<T: PartialEq> PartialEq for Sourced<T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl<T: Eq> Eq for Told<T> {}
+impl<T: Eq> Eq for Sourced<T> {}

@@ -34,7 +34,7 @@ pub(super) use effective::effective;
 pub(super) use exposed::{Exposed, exposed_for_store};
 pub(super) use file::text_of;
 pub(super) use flags::Flags;
-pub(super) use given::Told;
+pub(super) use given::Sourced;
 use given::{Given, Source};
 pub(super) use log_format::LogFormat;
 use table::SETTINGS;
@@ -48,27 +48,27 @@ const BLOBS_KEPT_DAYS_MAX: u64 = 36_500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     /// Where the store lies.
-    pub(super) store: Told<StoreAddress>,
+    pub(super) store: Sourced<StoreAddress>,
     /// File of the password for the database that it lies in; empty for none.
-    pub(super) postgres_password_file: Told<PathBuf>,
+    pub(super) postgres_password_file: Sourced<PathBuf>,
     /// File of the server's key, of a store in a database; empty for none.
-    pub(super) server_key_file: Told<PathBuf>,
+    pub(super) server_key_file: Sourced<PathBuf>,
     /// Bucket for the large files of a store in a database.
     pub(super) blobs: Option<BucketUrl>,
     /// File of the keys for it; empty for the environment's.
-    pub(super) s3_credentials_file: Told<PathBuf>,
+    pub(super) s3_credentials_file: Sourced<PathBuf>,
     /// File of the certificates that are trusted for it; empty for the system's.
-    pub(super) s3_ca: Told<PathBuf>,
+    pub(super) s3_ca: Sourced<PathBuf>,
     /// Address and port to listen on for plain HTTP, or `none`.
-    pub(super) listen: Told<String>,
+    pub(super) listen: Sourced<String>,
     /// Address and port to listen on for TLS; empty for none.
-    pub(super) tls_listen: Told<String>,
+    pub(super) tls_listen: Sourced<String>,
     /// File of the certificate; empty without TLS.
-    pub(super) tls_cert: Told<PathBuf>,
+    pub(super) tls_cert: Sourced<PathBuf>,
     /// File of its key; empty without TLS.
-    pub(super) tls_key: Told<PathBuf>,
+    pub(super) tls_key: Sourced<PathBuf>,
     /// Path of the Unix socket to listen on; empty for none.
-    pub(super) unix_listen: Told<PathBuf>,
+    pub(super) unix_listen: Sourced<PathBuf>,
     /// Where clients reach the service, without a slash at its end, if not at `listen`.
     pub(super) external_url: Option<String>,
     /// Further names of the service.
@@ -102,7 +102,7 @@ pub(super) struct Settings {
     /// Room that stays free there: with less, what adds content is refused; in bytes, 0 for none.
     pub(super) disk_free_min: u64,
     /// Address and port of the listener for metrics; empty for none.
-    pub(super) metrics_listen: Told<String>,
+    pub(super) metrics_listen: Sourced<String>,
     /// Which requests are logged.
     pub(super) access_log: AccessLog,
     /// How new it must be what holders of tokens read.
@@ -110,9 +110,9 @@ pub(super) struct Settings {
     /// How the service writes its log.
     pub(super) log_format: LogFormat,
     /// Where the service writes its log; an empty path is standard error.
-    pub(super) log_file: Told<PathBuf>,
+    pub(super) log_file: Sourced<PathBuf>,
     /// What is logged; empty if nothing was said about it.
-    pub(super) log: Told<String>,
+    pub(super) log: Sourced<String>,
 }
 
 impl Settings {
@@ -144,8 +144,8 @@ impl Settings {
     fn of(all: &All) -> Self {
         let number = |name| all.read(name, Given::number);
         let from_1 = |name| all.read(name, Given::number_from_1);
-        let text = |name| all.read(name, |given| given.told(Given::text));
-        let path = |name| all.read(name, |given| given.told(Given::path));
+        let text = |name| all.read(name, |given| given.sourced(Given::text));
+        let path = |name| all.read(name, |given| given.sourced(Given::path));
         Self {
             store: store(all),
             postgres_password_file: path("postgres_password_file"),
@@ -222,7 +222,8 @@ impl All {
         if config.source == Source::Default {
             return all;
         }
-        match config.told(Given::path).and_then(|path| file::read(&path)) {
+        let path = config.sourced(Given::path);
+        match path.and_then(|path| file::read(&path)) {
             Ok(file::Contents { given, wrong }) => {
                 all.given.extend(given);
                 all.wrong.get_mut().extend(wrong);
@@ -306,7 +307,7 @@ fn default_of(name: &str) -> Given {
 }
 
 /// Where the store lies.
-fn store(all: &All) -> Told<StoreAddress> {
+fn store(all: &All) -> Sourced<StoreAddress> {
     let folder = all.read("data", |data| match data.path()? {
         url if url.to_str().is_some_and(DatabaseUrl::is_meant_by) => {
             // Not shown: it may hold a password.

@@ -38,21 +38,21 @@ fn refusal(settings: Result<Settings>) -> String {
 }
 
 /// A text as `told` gives it.
-fn told(text: &str) -> Told<String> {
+fn sourced(text: &str) -> Sourced<String> {
     let given = Given::plain(&SETTINGS[0], Source::Default, vec![text.into()]);
-    given.told(Given::text).unwrap()
+    given.sourced(Given::text).unwrap()
 }
 
 /// A folder of a store as `told` gives it.
-fn told_folder(path: &str) -> Told<StoreAddress> {
+fn sourced_folder(path: &str) -> Sourced<StoreAddress> {
     let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
     given.holding(StoreAddress::Folder(path.into()))
 }
 
 /// A path as `told` gives it.
-fn told_path(path: &str) -> Told<PathBuf> {
+fn sourced_path(path: &str) -> Sourced<PathBuf> {
     let given = Given::plain(&SETTINGS[0], Source::Default, vec![path.into()]);
-    given.told(Given::path).unwrap()
+    given.sourced(Given::path).unwrap()
 }
 
 #[test]
@@ -60,17 +60,17 @@ fn without_a_word_the_defaults_hold() {
     assert_eq!(
         served(&[]).unwrap(),
         Settings {
-            store: told_folder("./siteconf-data"),
-            postgres_password_file: told_path(""),
-            server_key_file: told_path(""),
+            store: sourced_folder("./siteconf-data"),
+            postgres_password_file: sourced_path(""),
+            server_key_file: sourced_path(""),
             blobs: None,
-            s3_credentials_file: told_path(""),
-            s3_ca: told_path(""),
-            listen: told("127.0.0.1:8080"),
-            tls_listen: told(""),
-            tls_cert: told_path(""),
-            tls_key: told_path(""),
-            unix_listen: told_path(""),
+            s3_credentials_file: sourced_path(""),
+            s3_ca: sourced_path(""),
+            listen: sourced("127.0.0.1:8080"),
+            tls_listen: sourced(""),
+            tls_cert: sourced_path(""),
+            tls_key: sourced_path(""),
+            unix_listen: sourced_path(""),
             external_url: None,
             hosts: vec![],
             root_mount: false,
@@ -87,12 +87,12 @@ fn without_a_word_the_defaults_hold() {
             audit_keep_days: 400,
             disk_low_bytes: DISK_LOW_BYTES_DEFAULT,
             disk_free_min: DISK_FREE_MIN_DEFAULT,
-            metrics_listen: told(""),
+            metrics_listen: sourced(""),
             access_log: AccessLog::All,
             reads: Reads::Bounded,
             log_format: LogFormat::Auto,
-            log_file: told_path(""),
-            log: told(""),
+            log_file: sourced_path(""),
+            log: sourced(""),
         }
     );
 }
@@ -120,17 +120,17 @@ fn the_file_gives_way_to_flags() {
     assert_eq!(
         settings.unwrap(),
         Settings {
-            store: told_folder("/srv/b"),
-            postgres_password_file: told_path(""),
-            server_key_file: told_path(""),
+            store: sourced_folder("/srv/b"),
+            postgres_password_file: sourced_path(""),
+            server_key_file: sourced_path(""),
             blobs: None,
-            s3_credentials_file: told_path(""),
-            s3_ca: told_path(""),
-            listen: told("[::]:80"),
-            tls_listen: told("[::]:443"),
-            tls_cert: told_path("/etc/cert.pem"),
-            tls_key: told_path("/etc/key.pem"),
-            unix_listen: told_path("/run/s.sock"),
+            s3_credentials_file: sourced_path(""),
+            s3_ca: sourced_path(""),
+            listen: sourced("[::]:80"),
+            tls_listen: sourced("[::]:443"),
+            tls_cert: sourced_path("/etc/cert.pem"),
+            tls_key: sourced_path("/etc/key.pem"),
+            unix_listen: sourced_path("/run/s.sock"),
             external_url: Some("https://conf.example".into()),
             hosts: vec!["conf.inner".into()],
             root_mount: true,
@@ -160,12 +160,12 @@ fn the_file_gives_way_to_flags() {
             audit_keep_days: 9,
             disk_low_bytes: 50,
             disk_free_min: 40,
-            metrics_listen: told("::1:9"),
+            metrics_listen: sourced("::1:9"),
             access_log: AccessLog::Off,
             reads: Reads::Strict,
             log_format: LogFormat::Text,
-            log_file: told_path("/var/log/x"),
-            log: told("debug"),
+            log_file: sourced_path("/var/log/x"),
+            log: sourced("debug"),
         }
     );
 }
