@@ -198,12 +198,12 @@ mod tests {
     use super::*;
 
     /// Shows each write, takes as many bytes of it as it is told, and fails when told 0.
-    struct Told {
+    struct LimitedWriter {
         shown: mpsc::Sender<Vec<u8>>,
         takes: mpsc::Receiver<usize>,
     }
 
-    impl Write for Told {
+    impl Write for LimitedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.shown.send(bytes.to_vec()).map_err(io::Error::other)?;
             match self.takes.recv().map_err(io::Error::other)? {
@@ -217,14 +217,14 @@ mod tests {
         }
     }
 
-    fn told() -> (Told, mpsc::Receiver<Vec<u8>>, mpsc::Sender<usize>) {
+    fn limited_writer() -> (LimitedWriter, mpsc::Receiver<Vec<u8>>, mpsc::Sender<usize>) {
         let ((shown, writes), (take, takes)) = (mpsc::channel(), mpsc::channel());
-        (Told { shown, takes }, writes, take)
+        (LimitedWriter { shown, takes }, writes, take)
     }
 
     #[test]
     fn who_logs_does_not_wait_for_the_reader_and_what_finds_no_room_is_counted() {
-        let (out, writes, take) = told();
+        let (out, writes, take) = limited_writer();
         let queue = Queue::start(out).unwrap();
         queue.push(b"first\n");
         assert_eq!(writes.recv().unwrap(), b"first\n");
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_torn_is_ended_and_counted() {
-        let (out, writes, take) = told();
+        let (out, writes, take) = limited_writer();
         let mut out = Output { out, torn: false };
         for takes in [4, 0, 1, 6, usize::MAX] {
             take.send(takes).unwrap();

@@ -1,4 +1,4 @@
-//! What came of a move, told while it goes on and at its end.
+//! What came of a migration, told while it goes on and at its end.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,13 +13,14 @@ use crate::cli::running::progress::Progress;
 /// What was done, or would be, and what was found.
 pub(super) struct Report<'a> {
     pub(super) progress: Progress<'a>,
-    told: Told,
+    content: ReportContent,
     /// Findings that are told already.
     shown: usize,
 }
 
+/// It is written as a whole, as JSON or in words.
 #[derive(Debug, Default, Serialize)]
-struct Told {
+struct ReportContent {
     /// True if nothing was done.
     dry_run: bool,
     made: Counts,
@@ -89,9 +90,9 @@ impl<'a> Report<'a> {
     pub(super) fn new(progress: Progress<'a>, dry_run: bool) -> Self {
         Self {
             progress,
-            told: Told {
+            content: ReportContent {
                 dry_run,
-                ..Told::default()
+                ..ReportContent::default()
             },
             shown: 0,
         }
@@ -104,52 +105,52 @@ impl<'a> Report<'a> {
 
     /// As [`Report::leave_out`], of what has another kind of place.
     pub(super) fn find(&mut self, at: &str, reason: &str) {
-        self.told.findings.push(finding(at, reason));
+        self.content.findings.push(finding(at, reason));
     }
 
     /// Something is worth a look, and no fault.
     pub(super) fn remark(&mut self, at: &Path, reason: &str) {
-        self.told
+        self.content
             .remarks
             .push(finding(&at.to_string_lossy(), reason));
     }
 
     /// Where the findings are, for [`Report::forget_since`].
     pub(super) fn mark(&self) -> usize {
-        self.told.findings.len()
+        self.content.findings.len()
     }
 
     /// Takes findings back.
     pub(super) fn forget_since(&mut self, mark: usize) {
-        self.told.findings.truncate(mark);
+        self.content.findings.truncate(mark);
     }
 
     /// Tells what was found and is not told yet.
     pub(super) fn tell(&mut self) {
-        for Finding { at, reason } in &self.told.findings[self.shown..] {
+        for Finding { at, reason } in &self.content.findings[self.shown..] {
             let said = format!("siteconf: {}: {}", visible(at), visible(reason));
             self.progress.tell(&said);
         }
-        self.shown = self.told.findings.len();
+        self.shown = self.content.findings.len();
     }
 
     /// True if nothing was found.
     pub(super) fn is_clean(&self) -> bool {
-        self.told.findings.is_empty()
+        self.content.findings.is_empty()
     }
 
     /// True if something was done.
     pub(super) fn has_steps(&self) -> bool {
-        !self.told.steps.is_empty()
+        !self.content.steps.is_empty()
     }
 
     /// Something was done.
     pub(super) fn step(&mut self, done: Done, kind: Kind, name: String, snapshots: u64) {
         let counts = match done {
-            Done::Made => &mut self.told.made,
-            Done::Changed => &mut self.told.changed,
-            Done::Unchanged => &mut self.told.unchanged,
-            Done::Revoked => &mut self.told.revoked,
+            Done::Made => &mut self.content.made,
+            Done::Changed => &mut self.content.changed,
+            Done::Unchanged => &mut self.content.unchanged,
+            Done::Revoked => &mut self.content.revoked,
         };
         *match kind {
             Kind::Account => &mut counts.accounts,
@@ -159,8 +160,8 @@ impl<'a> Report<'a> {
         } += 1;
         if done != Done::Unchanged {
             // A snapshot is made, whether its branch is new or goes on.
-            self.told.made.snapshots += snapshots;
-            self.told.steps.push(Step {
+            self.content.made.snapshots += snapshots;
+            self.content.steps.push(Step {
                 done,
                 kind,
                 name,
@@ -171,42 +172,44 @@ impl<'a> Report<'a> {
 
     /// A state was compared.
     pub(super) fn compared(&mut self) {
-        self.told.compared += 1;
+        self.content.compared += 1;
     }
 
     /// A file was read.
     pub(super) fn file(&mut self, size: u64) {
-        self.told.files += 1;
-        self.told.bytes = self.told.bytes.saturating_add(size);
-        let Told { files, bytes, .. } = &self.told;
+        self.content.files += 1;
+        self.content.bytes = self.content.bytes.saturating_add(size);
+        let ReportContent { files, bytes, .. } = &self.content;
         self.progress
             .say(|| format!("{files} files, {bytes} bytes read"));
     }
 
     /// Writes the whole report.
     pub(super) fn write(self, json: bool, verify: bool, out: &mut dyn Write) -> Result<()> {
-        let Self { progress, told, .. } = self;
+        let Self {
+            progress, content, ..
+        } = self;
         drop(progress);
         if json {
-            return output::write_json(out, &told);
+            return output::write_json(out, &content);
         }
-        for Finding { at, reason } in &told.remarks {
+        for Finding { at, reason } in &content.remarks {
             writeln!(out, "remark: {}: {reason}", visible(at))?;
         }
-        let findings = counted(told.findings.len() as u64, "finding", "findings");
+        let findings = counted(content.findings.len() as u64, "finding", "findings");
         if verify {
-            let Told {
+            let ReportContent {
                 compared, files, ..
-            } = told;
+            } = content;
             writeln!(
                 out,
                 "{compared} states with {files} files and {} tokens compared; {findings}",
-                told.unchanged.tokens
+                content.unchanged.tokens
             )?;
             return Ok(());
         }
-        let would = if told.dry_run { "would be " } else { "" };
-        for step in &told.steps {
+        let would = if content.dry_run { "would be " } else { "" };
+        for step in &content.steps {
             let done = match step.done {
                 Done::Made => "made",
                 Done::Changed => "changed",
@@ -228,9 +231,9 @@ impl<'a> Report<'a> {
             writeln!(out, "{kind} {name} {would}{done}{with}")?;
         }
         for (would, done, counts) in [
-            (would, "made", &told.made),
-            (would, "changed", &told.changed),
-            ("", "unchanged", &told.unchanged),
+            (would, "made", &content.made),
+            (would, "changed", &content.changed),
+            ("", "unchanged", &content.unchanged),
         ] {
             let Counts {
                 accounts,
@@ -250,8 +253,8 @@ impl<'a> Report<'a> {
                  {tokens} tokens"
             )?;
         }
-        if told.revoked.tokens > 0 {
-            writeln!(out, "{would}revoked: {} tokens", told.revoked.tokens)?;
+        if content.revoked.tokens > 0 {
+            writeln!(out, "{would}revoked: {} tokens", content.revoked.tokens)?;
         }
         writeln!(out, "{findings}")?;
         Ok(())

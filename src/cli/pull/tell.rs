@@ -19,7 +19,7 @@ pub(super) struct Teller {
 
 /// A result as JSON.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct ResultJson<'a> {
     branch: &'a str,
     short_id: &'a str,
     commit_id: Option<&'a str>,
@@ -83,7 +83,7 @@ impl Teller {
             Done::Unchanged => (true, &none),
             Done::Switched(switched) => (false, switched),
         };
-        let told = Told {
+        let result = ResultJson {
             branch: &pull.source.branch,
             short_id: &state.head.short_id,
             commit_id: state.head.id.as_deref(),
@@ -97,10 +97,10 @@ impl Teller {
             proven: state.is_proven,
         };
         if !self.lines {
-            return output::write_json(streams.out, &told);
+            return output::write_json(streams.out, &result);
         }
         // Only writing can fail.
-        serde_json::to_writer(&mut *streams.out, &told).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut *streams.out, &result).map_err(std::io::Error::from)?;
         writeln!(streams.out)?;
         Ok(())
     }

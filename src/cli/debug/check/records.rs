@@ -25,7 +25,7 @@ pub(super) fn findings(
     deep: bool,
     progress: &mut Progress<'_>,
 ) -> Result<Vec<String>> {
-    let (mut findings, mut told) = (Vec::new(), Vec::new());
+    let (mut findings, mut recorded) = (Vec::new(), Vec::new());
     let (mut orphans, mut counters) = (Orphans::default(), Counters::default());
     opened.inspectable().survey_records(&mut |record| {
         if let Ok(record) = &record {
@@ -38,26 +38,26 @@ pub(super) fn findings(
         };
         match (record, decoded) {
             // Some hundred bytes for each record, which only a deep check needs.
-            (Ok(record), Ok(Some(digest))) if deep => told.push((record.key, digest)),
+            (Ok(record), Ok(Some(digest))) if deep => recorded.push((record.key, digest)),
             (_, Ok(_)) => {}
             (_, Err(fault)) => findings.push(fault),
         }
     })?;
     findings.extend(orphans.findings(opened.inspectable())?);
     findings.extend(counters.findings(opened.inspectable())?);
-    findings.extend(faults_of_digests(opened, told, progress));
+    findings.extend(faults_of_digests(opened, recorded, progress));
     Ok(findings)
 }
 
 /// What a record says of the digest of a manifest.
-struct Told {
+struct RecordedDigest {
     manifest: ManifestId,
     /// The first digits of the digest, or all.
     digits: String,
 }
 
 /// Decodes a record by its key. What it tells of a digest, if anything.
-fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
+fn decode(record: &Record) -> std::result::Result<Option<RecordedDigest>, StoreError> {
     if let Some(decoded) = access::decode_record(record) {
         return decoded.map(|()| None);
     }
@@ -79,7 +79,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "digest" => {
             let sha256 = record.decode::<DigestRecord>()?.value.sha256;
             let manifest = parts.next().and_then(|id| id.parse().ok());
-            return Ok(manifest.map(|manifest| Told {
+            return Ok(manifest.map(|manifest| RecordedDigest {
                 manifest,
                 digits: sha256.to_string(),
             }));
@@ -87,7 +87,7 @@ fn decode(record: &Record) -> std::result::Result<Option<Told>, StoreError> {
         "commit" => {
             let manifest = record.decode::<CommitRecord>()?.value.manifest;
             let digits = parts.nth(1).filter(|id| id.len() == COMMIT_DIGITS);
-            return Ok(digits.map(|digits| Told {
+            return Ok(digits.map(|digits| RecordedDigest {
                 manifest,
                 digits: digits.to_owned(),
             }));
@@ -127,13 +127,13 @@ where
 /// manifest is computed once for all of them. A tree that cannot be read is told where it is walked.
 fn faults_of_digests(
     opened: &OpenStore,
-    mut told: Vec<(String, Told)>,
+    mut recorded: Vec<(String, RecordedDigest)>,
     progress: &mut Progress<'_>,
 ) -> Vec<String> {
-    told.sort_unstable_by(|(key, one), (other_key, other)| {
+    recorded.sort_unstable_by(|(key, one), (other_key, other)| {
         (one.manifest, key).cmp(&(other.manifest, other_key))
     });
-    let same = told.chunk_by(|(_, one), (_, other)| one.manifest == other.manifest);
+    let same = recorded.chunk_by(|(_, one), (_, other)| one.manifest == other.manifest);
     let mut of_each: Vec<_> = same.collect();
     // In the order of keys those of a project come together: their trees have nodes in common, which memory has then.
     of_each.sort_unstable_by(|one, other| one[0].0.cmp(&other[0].0));
@@ -146,8 +146,8 @@ fn faults_of_digests(
             continue;
         };
         let digits = sha256.to_string();
-        for (key, told) in records {
-            if !digits.starts_with(&told.digits) {
+        for (key, recorded) in records {
+            if !digits.starts_with(&recorded.digits) {
                 faults.push(format!(
                     "record \"{key}\" is damaged: the digest of manifest {manifest} is {digits}"
                 ));
