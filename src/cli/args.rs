@@ -10,13 +10,13 @@ use super::audit::Audit;
 use super::backup::args::{Backup, Restore};
 use super::branch::args::{BranchCommand, Diff, History, Rollback};
 use super::config::ConfigCommand;
-use super::copy;
+use super::copy::CopyArgs;
 use super::debug::args::DebugCommand;
 use super::example::Example;
 use super::export::Export;
 use super::file::args::{Cat, Ls, Put, Rm};
 use super::import::args::Import;
-use super::init;
+use super::init::InitArgs;
 use super::init::daemon_role::DaemonRole;
 use super::manual::args::{Completions, ManPages};
 use super::migrate_tree::args::MigrateTree;
@@ -24,7 +24,7 @@ use super::project::args::ProjectCommand;
 use super::pull::args::Pull;
 use super::serve::ServeFlags;
 use super::settings::{EVERYWHERE, Flags};
-use super::status;
+use super::status::StatusArgs;
 use super::token::args::TokenCommand;
 use super::upkeep::collect::Collect;
 use super::upkeep::prune::Prune;
@@ -71,9 +71,9 @@ pub(super) enum Command {
     /// Starts the service; makes the store on its first start
     Serve(Box<ServeFlags>),
     /// Makes the store without serving it, as a first start of the service does
-    Init(init::Wish),
+    Init(InitArgs),
     /// The state of a store at a glance; exit code 1 where something must be done
-    Status(status::Wish),
+    Status(StatusArgs),
     /// Accounts: add, list, show, rename, remove, passwd, disable, enable, role
     #[command(subcommand)]
     User(UserCommand),
@@ -119,7 +119,7 @@ pub(super) enum Command {
     /// Gives a folder of an earlier version today's format; says first what it will do
     Upgrade(Upgrade),
     /// Copies a store between a folder and a database, with all versions; goes on where it stopped
-    Copy(copy::Wish),
+    Copy(CopyArgs),
     /// Brings the tables of a store in PostgreSQL on to this version, and says what it did
     Migrate(DaemonRole),
     /// Who did what, and who was refused, oldest first

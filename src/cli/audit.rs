@@ -47,9 +47,9 @@ pub(in crate::cli) struct Audit {
 }
 
 /// `audit`. Nothing is held of what was shown, however long the log is.
-pub(super) fn run(wish: Audit, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<Outcome> {
+pub(super) fn run(args: Audit, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<Outcome> {
     let projects = &opened.projects;
-    let since = wish.since.as_deref().map(|text| {
+    let since = args.since.as_deref().map(|text| {
         Timestamp::parse_since(text, projects.clock().now()).ok_or_else(|| {
             Error::Usage(format!(
                 "--since \"{text}\" must be YYYY-MM-DD, midnight UTC, RFC 3339, as in \
@@ -59,16 +59,16 @@ pub(super) fn run(wish: Audit, opened: &OpenStore, streams: &mut Streams<'_>) ->
     });
     let filter = Filter {
         since: since.transpose()?,
-        user: wish.user,
-        project: wish.project,
+        user: args.user,
+        project: args.project,
     };
     check(&filter, opened)?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    if wish.follow {
+    if args.follow {
         flag::register(SIGINT, Arc::clone(&interrupted))
             .map_err(|e| Error::Failed(format!("watching for Ctrl-C: {e}")))?;
     }
-    if !wish.json {
+    if !args.json {
         let heading = ["TIME", "ACTION", "BY", "FROM", "WHAT"].map(str::to_owned);
         writeln!(streams.out, "{}", aligned(&heading))?;
     }
@@ -80,7 +80,7 @@ pub(super) fn run(wish: Audit, opened: &OpenStore, streams: &mut Streams<'_>) ->
         let wanted = |entry: &&Entry| filter.takes(&entry.record);
         for entry in chunk.entries.iter().filter(wanted) {
             is_empty = false;
-            if wish.json {
+            if args.json {
                 // Only writing can fail.
                 serde_json::to_writer(&mut *streams.out, &Shown::new(entry))
                     .map_err(io::Error::from)?;
@@ -100,7 +100,7 @@ pub(super) fn run(wish: Audit, opened: &OpenStore, streams: &mut Streams<'_>) ->
             tell_absent(&filter, opened, streams)?;
         }
         streams.out.flush()?;
-        if !wish.follow || reader_has_left()? {
+        if !args.follow || reader_has_left()? {
             return Ok(Outcome::Fine);
         }
         if interrupted.load(Ordering::Relaxed) {

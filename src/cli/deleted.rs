@@ -13,7 +13,7 @@ use crate::repo;
 use crate::repo::Deleted;
 
 #[derive(Debug, Args)]
-pub(super) struct RestoreWish {
+pub(super) struct RestoreArgs {
     /// Its name, or its id, as `project list --deleted` shows it
     #[arg(value_name = "NAME|ID")]
     pub(super) what: String,

@@ -23,14 +23,14 @@ pub(super) struct Export {
 }
 
 /// `export`.
-pub(super) fn export(wish: &Export, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let revision = opened.revision(&repo_id, &wish.revision)?;
+pub(super) fn export(args: &Export, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let revision = opened.revision(&repo_id, &args.revision)?;
     let stop = Stop::watch(false)?;
     let total = revision.totals().files;
     let mut progress = Progress::new(streams);
     let mut written: u64 = 0;
-    let files = repo::export(&revision, &wish.dir, |_| {
+    let files = repo::export(&revision, &args.dir, |_| {
         written += 1;
         progress.say(|| format!("{written} of {total} files written"));
         stop.flow()
@@ -42,7 +42,7 @@ pub(super) fn export(wish: &Export, opened: &OpenStore, streams: &mut Streams<'_
     writeln!(
         streams.out,
         "{files} files exported to {}",
-        visible_path(&wish.dir)
+        visible_path(&args.dir)
     )?;
     Ok(())
 }

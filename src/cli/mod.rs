@@ -202,21 +202,21 @@ fn show(help: &clap::Error, out: &mut dyn Write) -> Result<Outcome> {
 
 /// The settings that hold for a command.
 fn settings_of(command: &Command, mut everywhere: Flags<EVERYWHERE>) -> Result<Settings> {
-    if let Command::Copy(wish) = command
-        && let Some(url) = wish.database()
+    if let Command::Copy(args) = command
+        && let Some(url) = args.database()
     {
         // What is set for a store in PostgreSQL is for the one of its two that is one.
         everywhere = everywhere.with_store(url);
     }
     let own = match command {
         Command::Serve(flags) => flags.settings.given(),
-        Command::Import(wish) => wish.settings.given(),
-        Command::Put(wish) => wish.settings.given(),
-        Command::MigrateTree(wish) => wish.settings.given(),
-        Command::Project(ProjectCommand::List(wish)) => wish.settings.given(),
-        Command::Prune(wish) => wish.settings.given(),
-        Command::Gc(wish) => wish.settings.given(),
-        Command::Status(wish) => wish.settings.given(),
+        Command::Import(args) => args.settings.given(),
+        Command::Put(args) => args.settings.given(),
+        Command::MigrateTree(args) => args.settings.given(),
+        Command::Project(ProjectCommand::List(args)) => args.settings.given(),
+        Command::Prune(args) => args.settings.given(),
+        Command::Gc(args) => args.settings.given(),
+        Command::Status(args) => args.settings.given(),
         _ => &[],
     };
     Settings::gather(everywhere, own)
@@ -229,9 +229,9 @@ fn dispatch(cli: Cli, streams: &mut Streams<'_>) -> Result<Outcome> {
         Command::Config(command) => {
             return config::run(*command, cli.settings, streams).map(fine);
         }
-        Command::Pull(wish) => return pull::run(&wish, streams),
-        Command::Completions(wish) => return manual::completions(&wish, streams).map(fine),
-        Command::Man(wish) => return manual::pages(&wish, streams).map(fine),
+        Command::Pull(args) => return pull::run(&args, streams),
+        Command::Completions(args) => return manual::completions(&args, streams).map(fine),
+        Command::Man(args) => return manual::pages(&args, streams).map(fine),
         Command::Example { name } => return example::print(name, streams.out).map(fine),
         _ => {}
     }
@@ -248,9 +248,9 @@ fn run_at(command: Command, settings: &Settings, streams: &mut Streams<'_>) -> R
     let fine = |()| Outcome::Fine;
     match command {
         Command::Serve(flags) => serve::serve(settings, &flags, streams).map(fine),
-        Command::Init(wish) => init::init(&wish, settings, streams).map(fine),
-        Command::Status(wish) => {
-            status::show(&wish, settings, &OpenStore::for_reading(settings)?, streams)
+        Command::Init(args) => init::init(&args, settings, streams).map(fine),
+        Command::Status(args) => {
+            status::show(&args, settings, &OpenStore::for_reading(settings)?, streams)
         }
         Command::User(command) => {
             let opened = OpenStore::to(command.changes(), settings)?;
@@ -268,51 +268,51 @@ fn run_at(command: Command, settings: &Settings, streams: &mut Streams<'_>) -> R
             let opened = OpenStore::to(command.changes(), settings)?;
             branch::run(&command, &opened, streams).map(fine)
         }
-        Command::History(wish) => {
-            branch::history::show(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
+        Command::History(args) => {
+            branch::history::show(&args, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
-        Command::Diff(wish) => {
-            branch::diff::show(&wish, &OpenStore::for_reading(settings)?, streams)
+        Command::Diff(args) => {
+            branch::diff::show(&args, &OpenStore::for_reading(settings)?, streams)
         }
-        Command::Rollback(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, settings)?;
-            branch::rollback::run(&wish, &opened, streams).map(fine)
+        Command::Rollback(args) => {
+            let opened = OpenStore::to(!args.dry_run, settings)?;
+            branch::rollback::run(&args, &opened, streams).map(fine)
         }
-        Command::Ls(wish) => {
-            file::ls::list(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
+        Command::Ls(args) => {
+            file::ls::list(&args, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
-        Command::Cat(wish) => {
-            file::cat::write(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
+        Command::Cat(args) => {
+            file::cat::write(&args, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
-        Command::Put(wish) => {
+        Command::Put(args) => {
             let opened = OpenStore::beside(settings)?;
-            file::put::save(&wish, settings.file_bytes_max, &opened, streams).map(fine)
+            file::put::save(&args, settings.file_bytes_max, &opened, streams).map(fine)
         }
-        Command::Rm(wish) => {
-            file::rm::delete(&wish, &OpenStore::beside(settings)?, streams).map(fine)
+        Command::Rm(args) => {
+            file::rm::delete(&args, &OpenStore::beside(settings)?, streams).map(fine)
         }
-        Command::Import(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, settings)?;
-            import::import(&wish, settings, &opened, streams)
+        Command::Import(args) => {
+            let opened = OpenStore::to(!args.dry_run, settings)?;
+            import::import(&args, settings, &opened, streams)
         }
-        Command::MigrateTree(wish) => migrate_tree::run(&wish, settings, streams),
-        Command::Export(wish) => {
-            export::export(&wish, &OpenStore::for_reading(settings)?, streams).map(fine)
+        Command::MigrateTree(args) => migrate_tree::run(&args, settings, streams),
+        Command::Export(args) => {
+            export::export(&args, &OpenStore::for_reading(settings)?, streams).map(fine)
         }
-        Command::Prune(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, settings)?;
-            prune::prune(&wish, settings.keep, &opened, streams).map(fine)
+        Command::Prune(args) => {
+            let opened = OpenStore::to(!args.dry_run, settings)?;
+            prune::prune(&args, settings.keep, &opened, streams).map(fine)
         }
-        Command::Gc(wish) => {
-            let opened = OpenStore::to(!wish.dry_run, settings)?;
-            collect::collect(&wish, settings.keep_deleted_days, &opened, streams)
+        Command::Gc(args) => {
+            let opened = OpenStore::to(!args.dry_run, settings)?;
+            collect::collect(&args, settings.keep_deleted_days, &opened, streams)
         }
-        Command::Backup(wish) => backup::run(&wish, settings, streams),
-        Command::Restore(wish) => backup::restore(&wish, settings, streams),
-        Command::Upgrade(wish) => upgrade::run(&wish, settings, streams).map(fine),
-        Command::Copy(wish) => copy::run(&wish, settings, streams).map(fine),
+        Command::Backup(args) => backup::run(&args, settings, streams),
+        Command::Restore(args) => backup::restore(&args, settings, streams),
+        Command::Upgrade(args) => upgrade::run(&args, settings, streams).map(fine),
+        Command::Copy(args) => copy::run(&args, settings, streams).map(fine),
         Command::Migrate(role) => migrate::run(&role, settings, streams).map(fine),
-        Command::Audit(wish) => audit::run(wish, &OpenStore::for_reading(settings)?, streams),
+        Command::Audit(args) => audit::run(args, &OpenStore::for_reading(settings)?, streams),
         Command::Debug(command) => debug::run(
             command,
             settings,

@@ -29,13 +29,13 @@ const MIB: u64 = 1 << 20;
 
 /// `backup`.
 pub(super) fn run(
-    wish: &Backup,
+    args: &Backup,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    match (&wish.command, &wish.target) {
+    match (&args.command, &args.target) {
         (Some(BackupCommand::Verify { source }), _) => verify(source, streams),
-        (None, Some(target)) => create(target, wish.wait, settings, streams),
+        (None, Some(target)) => create(target, args.wait, settings, streams),
         (None, None) => Err(Error::Usage("name where the backup goes".to_owned())),
     }
 }
@@ -168,7 +168,7 @@ fn verify(source: &Path, streams: &mut Streams<'_>) -> Result<Outcome> {
 
 /// `restore`.
 pub(super) fn restore(
-    wish: &Restore,
+    args: &Restore,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
@@ -185,9 +185,9 @@ pub(super) fn restore(
         "bring back a base backup, or what pg_dump has written, and the file of server_key_file",
     )?;
     let stop = Stop::watch(false)?;
-    let source = open(&wish.source, *input, *input_is_terminal, &stop)?;
+    let source = open(&args.source, *input, *input_is_terminal, &stop)?;
     let mut progress = Progress::on(*err, *err_is_terminal);
-    let extent = if wish.what_is_sound {
+    let extent = if args.what_is_sound {
         Extent::WhatIsSound
     } else {
         Extent::Whole

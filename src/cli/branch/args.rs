@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::cli::deleted::RestoreWish;
+use crate::cli::deleted::RestoreArgs;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum BranchCommand {
@@ -36,7 +36,7 @@ pub(in crate::cli) enum BranchCommand {
         /// The project, as in acme/shop.erp
         repo_id: String,
         #[command(flatten)]
-        wish: RestoreWish,
+        args: RestoreArgs,
     },
 }
 

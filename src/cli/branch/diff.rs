@@ -37,14 +37,14 @@ impl<'a> From<&'a FileDifference> for Row<'a> {
 
 /// `diff`. Memory grows with how many files differ.
 pub(in crate::cli) fn show(
-    wish: &Diff,
+    args: &Diff,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let path = names::part(wish.path.as_deref())?;
-    let old = opened.revision(&repo_id, &wish.old)?;
-    let new = if let Some(new) = &wish.new {
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let path = names::part(args.path.as_deref())?;
+    let old = opened.revision(&repo_id, &args.old)?;
+    let new = if let Some(new) = &args.new {
         opened.revision(&repo_id, new)?
     } else {
         let branch = old.branch()?;
@@ -52,15 +52,15 @@ pub(in crate::cli) fn show(
             return Err(Error::Usage(format!(
                 "\"{}\" is compared with itself: name a state of before, as in {}@v0007, or another \
                  revision",
-                wish.old,
+                args.old,
                 branch.name()
             )));
         }
         // Several branches may have the state of a commit id.
-        if !wish.old.contains('@') {
+        if !args.old.contains('@') {
             return Err(Error::Usage(format!(
                 "\"{}\" belongs to no one branch: name the second revision, as in {}",
-                wish.old,
+                args.old,
                 branch.name()
             )));
         }
@@ -69,22 +69,22 @@ pub(in crate::cli) fn show(
     let mut differences = repo::diff(&old, &new)?;
     if let Some(path) = path {
         if !has(&old, &path)? && !has(&new, &path)? {
-            let other = wish.new.as_deref().map_or_else(
+            let other = args.new.as_deref().map_or_else(
                 || new.branch().map(|branch| branch.name().to_string()),
                 |new| Ok(new.to_owned()),
             )?;
             return Err(Error::Failed(format!(
                 "there is no \"{path}\" in {}, nor in {other}; \"siteconf ls -r {repo_id} {other}\" lists \
                  what there is",
-                wish.old
+                args.old
             )));
         }
         differences.retain(|difference| path.is_or_holds(&difference.path));
     }
-    if wish.text {
+    if args.text {
         return show_text(&differences, streams);
     }
-    show_names(&differences, wish.json, streams)?;
+    show_names(&differences, args.json, streams)?;
     Ok(Outcome::Fine)
 }
 

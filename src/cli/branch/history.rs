@@ -34,21 +34,21 @@ struct Row {
 
 /// `history`. The first states show before the last are read.
 pub(in crate::cli) fn show(
-    wish: &History,
+    args: &History,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let name = names::branch(&wish.branch)?;
-    let path = names::part(wish.path.as_deref())?;
-    let before = wish.before.as_deref().map(parse_version).transpose()?;
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let name = names::branch(&args.branch)?;
+    let path = names::part(args.path.as_deref())?;
+    let before = args.before.as_deref().map(parse_version).transpose()?;
     let branch = opened.branch(&repo_id, &name)?;
     let usual = if streams.out_is_terminal {
         SHOWN_USUAL
     } else {
         0
     };
-    let limit = match wish.limit.unwrap_or(usual) {
+    let limit = match args.limit.unwrap_or(usual) {
         0 => usize::MAX,
         limit => limit,
     };
@@ -67,7 +67,7 @@ pub(in crate::cli) fn show(
              lists what there is"
         )));
     }
-    let mut lines = Lines::begin(wish.json, streams)?;
+    let mut lines = Lines::begin(args.json, streams)?;
     let mut last = None;
     for commit in states.by_ref().take(limit) {
         let commit = commit?;
@@ -77,7 +77,7 @@ pub(in crate::cli) fn show(
     }
     lines.end()?;
     match states.next() {
-        Some(_) => tell_rest(last, wish, streams),
+        Some(_) => tell_rest(last, args, streams),
         None => Ok(()),
     }
 }
@@ -85,10 +85,10 @@ pub(in crate::cli) fn show(
 /// Says to a person how to see the states before this one.
 fn tell_rest(
     last: Option<SnapshotVersion>,
-    wish: &History,
+    args: &History,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    if let (true, Some(last)) = (streams.out_is_terminal && !wish.json, last) {
+    if let (true, Some(last)) = (streams.out_is_terminal && !args.json, last) {
         streams.note(format_args!(
             "older ones with --before {last}, all with --limit 0"
         ))?;

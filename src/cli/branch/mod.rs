@@ -9,7 +9,7 @@ pub(super) mod rollback;
 #[cfg(test)]
 mod tests;
 
-use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
+use crate::cli::deleted::{RestoreArgs, advised, is_meant, only};
 use crate::cli::open_store::{OpenStore, whole};
 use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names};
@@ -31,7 +31,7 @@ pub(super) fn run(
             from,
         } => create(repo_id, branch, from.as_deref(), opened, streams),
         BranchCommand::Delete { repo_id, branch } => delete(repo_id, branch, opened, streams),
-        BranchCommand::Restore { repo_id, wish } => restore(repo_id, wish, opened, streams),
+        BranchCommand::Restore { repo_id, args } => restore(repo_id, args, opened, streams),
     }
 }
 
@@ -89,19 +89,19 @@ fn delete(
 
 fn restore(
     repo_id: &str,
-    wish: &RestoreWish,
+    args: &RestoreArgs,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let new_name = wish.name.as_deref().map(names::branch).transpose()?;
+    let new_name = args.name.as_deref().map(names::branch).transpose()?;
     let project = opened.project(&names::repo_id(repo_id)?)?;
     let found = opened.projects.deleted(|deleted| {
         deleted.repo_id() == project.repo_id()
             && deleted
                 .branch_name()
-                .is_some_and(|name| is_meant(deleted, &wish.what, name.as_str()))
+                .is_some_and(|name| is_meant(deleted, &args.what, name.as_str()))
     })?;
-    let found = only(found, &format!("branch {} of {repo_id}", wish.what))?;
+    let found = only(found, &format!("branch {} of {repo_id}", args.what))?;
     let restored = match found.id() {
         DeletedId::Branch(project, number) => {
             opened

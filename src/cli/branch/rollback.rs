@@ -50,25 +50,25 @@ struct RestoredJson<'a> {
 
 /// `rollback`. A branch that is in the wanted state already is left as it is.
 pub(in crate::cli) fn run(
-    wish: &Rollback,
+    args: &Rollback,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let target = Target::of(wish)?;
+    let target = Target::of(args)?;
     let branch = opened.branch(&target.repo_id, &target.branch)?;
     snapshot(&branch, target.to)?;
     let writer = opened.writer(&target.repo_id, &target.branch)?;
-    let writer = writer.passing_over_rules(wish.no_validate);
+    let writer = writer.passing_over_rules(args.no_validate);
     let paths = target.path.as_slice();
     let changes = branch.preview_rollback(target.to, paths, &Condition::None);
     let changes = changes
         .and_then(|changes| changes.part(None, usize::MAX))
         .map_err(|error| target.refusal(error, &branch))?;
-    if wish.dry_run {
-        if !wish.no_validate {
+    if args.dry_run {
+        if !args.no_validate {
             branch.check_rollback(target.to, paths)?;
         }
-        return preview(&target, &changes, wish.json, streams);
+        return preview(&target, &changes, args.json, streams);
     }
     let restored = if changes.is_empty() {
         Restored {
@@ -79,7 +79,7 @@ pub(in crate::cli) fn run(
     } else {
         restore(&target, &branch, &writer, opened)?
     };
-    show(&target, &restored, wish.json, streams)
+    show(&target, &restored, args.json, streams)
 }
 
 /// Says what would change.
@@ -176,13 +176,13 @@ fn write(
 }
 
 impl Target {
-    fn of(wish: &Rollback) -> Result<Self> {
-        let repo_id = names::repo_id(&wish.repo_id)?;
-        let branch = names::branch(&wish.branch)?;
-        let path = names::part(wish.path.as_deref())?;
-        let to = wish.to.strip_prefix(&format!("{branch}@"));
+    fn of(args: &Rollback) -> Result<Self> {
+        let repo_id = names::repo_id(&args.repo_id)?;
+        let branch = names::branch(&args.branch)?;
+        let path = names::part(args.path.as_deref())?;
+        let to = args.to.strip_prefix(&format!("{branch}@"));
         Ok(Self {
-            to: parse_version(to.unwrap_or(&wish.to))?,
+            to: parse_version(to.unwrap_or(&args.to))?,
             repo_id,
             branch,
             path,

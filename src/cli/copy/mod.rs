@@ -26,7 +26,7 @@ use sides::Sides;
 const DAMAGED_TOLD: u64 = 100;
 
 #[derive(Debug, Args)]
-pub(super) struct Wish {
+pub(super) struct CopyArgs {
     /// What is copied: a data folder, or the URL of a PostgreSQL database
     #[arg(long, value_name = "ADDRESS")]
     from: OsString,
@@ -35,7 +35,7 @@ pub(super) struct Wish {
     to: OsString,
 }
 
-impl Wish {
+impl CopyArgs {
     /// The first of the two that is a database.
     pub(super) fn database(&self) -> Option<&OsStr> {
         let mut both = [&self.from, &self.to].into_iter();
@@ -48,8 +48,8 @@ impl Wish {
 }
 
 /// `copy`.
-pub(super) fn run(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
-    let sides = Sides::of(&wish.from, &wish.to, settings)?;
+pub(super) fn run(args: &CopyArgs, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+    let sides = Sides::of(&args.from, &args.to, settings)?;
     let (from, to) = (&sides.from, &sides.to);
     let source = engine::open(from, Purpose::Read)?;
     // From the bucket of another store each large file would be told as a damaged one.

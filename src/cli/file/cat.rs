@@ -9,23 +9,23 @@ use crate::repo;
 
 /// `cat`. The bytes go out as they are, also to a terminal.
 pub(in crate::cli) fn write(
-    wish: &Cat,
+    args: &Cat,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let path = names::file(&wish.path)?;
-    let revision = opened.revision(&repo_id, &wish.revision)?;
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let path = names::file(&args.path)?;
+    let revision = opened.revision(&repo_id, &args.revision)?;
     let file = match revision.file(&path) {
         Err(repo::Error::NotFound { .. }) if revision.listing(Some(&path), false).is_ok() => {
             return Err(Error::Failed(format!(
                 "\"{path}\" is a folder; \"siteconf ls {repo_id} {} {}\" lists it",
-                wish.revision,
+                args.revision,
                 shell_word(path.as_str())
             )));
         }
         Err(repo::Error::NotFound { .. }) => {
-            return Err(nothing_at(&path, repo_id.as_str(), &wish.revision));
+            return Err(nothing_at(&path, repo_id.as_str(), &args.revision));
         }
         found => found?,
     };

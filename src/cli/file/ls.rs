@@ -30,25 +30,25 @@ struct Row {
 }
 
 /// `ls`.
-pub(in crate::cli) fn list(wish: &Ls, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let path = names::folder(wish.path.as_deref())?;
-    let revision = opened.revision_or_default(&repo_id, wish.revision.as_deref())?;
+pub(in crate::cli) fn list(args: &Ls, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let path = names::folder(args.path.as_deref())?;
+    let revision = opened.revision_or_default(&repo_id, args.revision.as_deref())?;
     if let Some(path) = &path
         && let Ok(file) = revision.file(path)
     {
-        let mut lines = Lines::begin(wish.json, streams)?;
-        lines.entry(wish.long, &revision, path.to_string(), Some(&file))?;
+        let mut lines = Lines::begin(args.json, streams)?;
+        lines.entry(args.long, &revision, path.to_string(), Some(&file))?;
         return lines.end();
     }
-    let listing = match revision.listing(path.as_ref(), wish.recursive) {
+    let listing = match revision.listing(path.as_ref(), args.recursive) {
         Err(repo::Error::NotFound { .. }) if let Some(path) = &path => {
-            let shown = wish.revision.as_deref().unwrap_or("HEAD");
+            let shown = args.revision.as_deref().unwrap_or("HEAD");
             return Err(nothing_at(path, repo_id.as_str(), shown));
         }
         found => found?,
     };
-    let mut lines = Lines::begin(wish.json, streams)?;
+    let mut lines = Lines::begin(args.json, streams)?;
     let mut listed = 0;
     loop {
         let entries = listing.opened_part(listed, ENTRIES_AT_ONCE)?;
@@ -57,8 +57,8 @@ pub(in crate::cli) fn list(wish: &Ls, opened: &OpenStore, streams: &mut Streams<
         }
         listed += ENTRIES_AT_ONCE;
         for (path, file) in entries {
-            if file.is_some() || !wish.recursive {
-                lines.entry(wish.long, &revision, path, file.as_ref())?;
+            if file.is_some() || !args.recursive {
+                lines.entry(args.long, &revision, path, file.as_ref())?;
             }
         }
     }

@@ -34,25 +34,25 @@ struct Saved {
 
 /// `put`. A body that cannot be read to its end, or is too large, saves nothing.
 pub(in crate::cli) fn save(
-    wish: &Put,
+    args: &Put,
     bytes_max: u64,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let branch = names::branch(&wish.branch)?;
-    let path = names::file(&wish.path)?;
-    let message = names::message(wish.message.as_deref())?;
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let branch = names::branch(&args.branch)?;
+    let path = names::file(&args.path)?;
+    let message = names::message(args.message.as_deref())?;
     let place = (&repo_id, &branch, &path);
     let writer = opened.writer(&repo_id, &branch)?;
-    let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
+    let condition = expected::condition(args.expect.as_deref(), place, opened)?;
     let refusal = |error| expected::refusal(error, place, opened);
     // Before the bytes are read, which may take long.
     writer
         .check_save(&branch, &path, &condition)
         .map_err(refusal)?;
 
-    let file = match wish.file.as_deref().filter(|file| *file != Path::new("-")) {
+    let file = match args.file.as_deref().filter(|file| *file != Path::new("-")) {
         Some(file) => {
             let name = output::visible_path(file);
             let mut from = File::open(file).map_err(Error::file("reading", file))?;
@@ -71,7 +71,7 @@ pub(in crate::cli) fn save(
     let writer = ProjectWriter::new(project, opened.actor.clone())
         .while_as_opened()
         .saying(message)
-        .passing_over_rules(wish.no_validate);
+        .passing_over_rules(args.no_validate);
     let saved = writer.save(&branch, &path, file, condition);
     let repo::Saved {
         snapshot, revision, ..
@@ -80,7 +80,7 @@ pub(in crate::cli) fn save(
         "undo it with \"siteconf rollback {repo_id} {branch} {snapshot} --path={}\"",
         shell_word(path.as_str())
     );
-    let told = if wish.json {
+    let told = if args.json {
         let saved = Saved {
             path: path.to_string(),
             size,

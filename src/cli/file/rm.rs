@@ -11,24 +11,24 @@ use crate::repo::{Message, Missing};
 
 /// `rm`.
 pub(in crate::cli) fn delete(
-    wish: &Rm,
+    args: &Rm,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let branch = names::branch(&wish.branch)?;
-    let path = names::file(wish.path.trim_end_matches('/'))?;
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let branch = names::branch(&args.branch)?;
+    let path = names::file(args.path.trim_end_matches('/'))?;
     let place = (&repo_id, &branch, &path);
-    let message = names::message(wish.message.as_deref())?;
+    let message = names::message(args.message.as_deref())?;
     let writer = opened.writer(&repo_id, &branch)?;
-    let writer = writer.passing_over_rules(wish.no_validate);
-    let condition = expected::condition(wish.expect.as_deref(), place, opened)?;
+    let writer = writer.passing_over_rules(args.no_validate);
+    let condition = expected::condition(args.expect.as_deref(), place, opened)?;
     let head = opened.branch(&repo_id, &branch)?.head();
     let folder = repo::optional(head.listing(Some(&path), true))?;
     let below = folder.map(|folder| Ok::<_, Error>(folder.totals()?.files));
     let below = below.transpose()?;
     let applied = match below {
-        Some(files) if !wish.recursive => {
+        Some(files) if !args.recursive => {
             return Err(Error::Failed(format!(
                 "\"{path}\" is a folder with {}; -r deletes it with all of them",
                 counted(files, "file", "files")
@@ -40,7 +40,7 @@ pub(in crate::cli) fn delete(
             writer.saying(message).delete_folder(&branch, &path)
         }
         // Who ends a path with a slash means a folder: a file that lies there instead is not to be lost.
-        None if wish.path.ends_with('/') => {
+        None if args.path.ends_with('/') => {
             return Err(match repo::optional(head.file(&path))? {
                 Some(_) => Error::Failed(format!(
                     "\"{path}\" is a file, not a folder; without the slash at its end it is deleted"

@@ -38,21 +38,21 @@ const MIB: u64 = 1 << 20;
 /// `import`. Files that cannot be taken are looked for before anything is written: they end it, unless
 /// they are to be left out.
 pub(super) fn import(
-    wish: &Import,
+    args: &Import,
     settings: &Settings,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let branch = names::branch(&wish.branch)?;
-    let options = options(wish, settings, opened)?;
-    let actor = author(wish, opened)?;
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let branch = names::branch(&args.branch)?;
+    let options = options(args, settings, opened)?;
+    let actor = author(args, opened)?;
     let data = opened.data_folder().map(Folder::root);
-    let mut folder = ImportFolder::open(&wish.dir, data)?;
-    if wish.follow_links {
+    let mut folder = ImportFolder::open(&args.dir, data)?;
+    if args.follow_links {
         folder = folder.following_links()?;
     }
-    let target = Target::find(&repo_id, wish.owner.as_deref(), opened)?;
+    let target = Target::find(&repo_id, args.owner.as_deref(), opened)?;
     let head = target.branch(&branch)?;
     // Before the folder is read, and a project made that would stay without a branch.
     if matches!(target, Target::Absent { .. }) {
@@ -63,17 +63,17 @@ pub(super) fn import(
         None => names::to_be_made("branch name", branch.as_str())?,
     }
     let import = Importing {
-        wish,
+        args,
         folder,
         options,
         stop: Stop::watch(false)?,
     };
     let found = import.look(streams)?;
-    let mut skips = Skips::new("skipped", wish.verbose);
+    let mut skips = Skips::new("skipped", args.verbose);
     let mut report = Report {
         project: repo_id.to_string(),
         branch: branch.to_string(),
-        dry_run: wish.dry_run,
+        dry_run: args.dry_run,
         project_made: matches!(target, Target::Absent { .. }),
         branch_made: head.is_none(),
         files: 0,
@@ -83,7 +83,7 @@ pub(super) fn import(
         snapshot: None,
         short_id: None,
     };
-    if wish.dry_run {
+    if args.dry_run {
         let preview = import.preview(head.as_ref(), found, &mut skips, streams)?;
         (report.files, report.bytes) = (preview.files, preview.bytes);
         report.changes = preview.changes.into();
@@ -100,8 +100,8 @@ pub(super) fn import(
     report.skipped = (&skips).into();
     let skipped = skips.summary();
     report.show(
-        wish.json,
-        wish.owner.as_deref(),
+        args.json,
+        args.owner.as_deref(),
         skipped.as_deref(),
         streams,
     )?;
@@ -110,7 +110,7 @@ pub(super) fn import(
 
 /// What was asked for, and a folder that is held open for it.
 struct Importing<'a> {
-    wish: &'a Import,
+    args: &'a Import,
     folder: ImportFolder,
     options: ImportOptions,
     stop: Stop,
@@ -123,7 +123,7 @@ impl Importing<'_> {
     /// [`Error::Failed`] when not, unless that is to be left out.
     fn look(&self, streams: &mut Streams<'_>) -> Result<ImportPreview> {
         let mut progress = Progress::new(streams);
-        let mut lost = Skips::new("cannot take", self.wish.verbose);
+        let mut lost = Skips::new("cannot take", self.args.verbose);
         let mut files: u64 = 0;
         let found = self.folder.preview(None, &self.options, |step| {
             match step {
@@ -132,7 +132,7 @@ impl Importing<'_> {
                     progress.say(|| format!("{} found", counted(files, "file", "files")));
                 }
                 ImportStep::Skipped { skip, .. }
-                    if skip.is_loss() && !self.wish.skip_unreadable =>
+                    if skip.is_loss() && !self.args.skip_unreadable =>
                 {
                     lost.meet(step, &mut progress);
                 }
@@ -205,10 +205,10 @@ impl Importing<'_> {
         // Checking the rules may take long, too.
         let writer = ProjectWriter::new(project, actor)
             .while_as_opened()
-            .passing_over_rules(self.wish.no_validate);
+            .passing_over_rules(self.args.no_validate);
         if report.branch_made {
             // A project that was made just now has no rules.
-            if !is_made && !self.wish.no_validate {
+            if !is_made && !self.args.no_validate {
                 writer.check_first_import(read)?;
             }
             let made = make_branch(&writer, branch, date);
@@ -227,7 +227,7 @@ impl Importing<'_> {
     /// Refuses what has changed since the folder was looked through.
     fn require_all(&self, lost: u64, skips: &Skips) -> Result<()> {
         match skips.summary() {
-            Some(summary) if lost > 0 && !self.wish.skip_unreadable => Err(refused(&summary)),
+            Some(summary) if lost > 0 && !self.args.skip_unreadable => Err(refused(&summary)),
             _ => Ok(()),
         }
     }
@@ -281,10 +281,10 @@ fn refused(lost: &str) -> Error {
     ))
 }
 
-fn options(wish: &Import, settings: &Settings, opened: &OpenStore) -> Result<ImportOptions> {
-    let exclude = Exclude::new(&wish.exclude);
+fn options(args: &Import, settings: &Settings, opened: &OpenStore) -> Result<ImportOptions> {
+    let exclude = Exclude::new(&args.exclude);
     let exclude = exclude.map_err(|e| Error::Usage(format!("--exclude {e}")))?;
-    let date = wish.date.as_deref().map(|text| {
+    let date = args.date.as_deref().map(|text| {
         let date = Timestamp::parse(text).ok_or_else(|| {
             Error::Usage(format!(
                 "--date \"{text}\" is no time: it must be as in 2026-11-21T14:30:00Z, or a day as in \
@@ -297,20 +297,20 @@ fn options(wish: &Import, settings: &Settings, opened: &OpenStore) -> Result<Imp
         Ok(date)
     });
     Ok(ImportOptions {
-        mirror: wish.mirror,
-        may_empty: wish.allow_empty,
+        mirror: args.mirror,
+        may_empty: args.allow_empty,
         file_limit: opened.file_limit(settings)?,
         exclude,
-        message: names::message(wish.message.as_deref())?,
+        message: names::message(args.message.as_deref())?,
         date: date.transpose()?,
         ..ImportOptions::default()
     })
 }
 
 /// Who the history names.
-fn author(wish: &Import, opened: &OpenStore) -> Result<Actor> {
+fn author(args: &Import, opened: &OpenStore) -> Result<Actor> {
     let actor = opened.actor.clone();
-    let Some(name) = &wish.author else {
+    let Some(name) = &args.author else {
         return Ok(actor);
     };
     let account = opened.accounts.by_name(name)?;

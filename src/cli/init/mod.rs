@@ -21,7 +21,7 @@ use crate::store::sqlite::Folder;
 
 /// What is to be made, and whether it may be there.
 #[derive(Debug, Args)]
-pub(super) struct Wish {
+pub(super) struct InitArgs {
     #[command(flatten)]
     daemon: DaemonRole,
     /// Where a store is there already, succeeds and changes nothing
@@ -30,19 +30,19 @@ pub(super) struct Wish {
 }
 
 /// `init`. It makes what a first start of the service makes; one that was interrupted is finished.
-pub(super) fn init(wish: &Wish, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn init(args: &InitArgs, settings: &Settings, streams: &mut Streams<'_>) -> Result<()> {
     match &*settings.store {
-        StoreAddress::Folder(_) if wish.daemon.daemon_role.is_some() => Err(Error::Usage(
+        StoreAddress::Folder(_) if args.daemon.daemon_role.is_some() => Err(Error::Usage(
             "--daemon-role is for a store in PostgreSQL, and store names none".to_owned(),
         )),
-        StoreAddress::Folder(data) => in_folder(data, wish, settings, streams),
-        StoreAddress::Postgres(url) => in_database(url, wish, settings, streams),
+        StoreAddress::Folder(data) => in_folder(data, args, settings, streams),
+        StoreAddress::Postgres(url) => in_database(url, args, settings, streams),
     }
 }
 
 /// What becomes of it where a store is there already.
-fn already_there(wish: &Wish, said: &dyn Display, streams: &mut Streams<'_>) -> Result<()> {
-    if wish.if_absent {
+fn already_there(args: &InitArgs, said: &dyn Display, streams: &mut Streams<'_>) -> Result<()> {
+    if args.if_absent {
         return streams.tell(format_args!("{said}"));
     }
     Err(Error::Failed(said.to_string()))
@@ -50,7 +50,7 @@ fn already_there(wish: &Wish, said: &dyn Display, streams: &mut Streams<'_>) -> 
 
 fn in_folder(
     data: &Path,
-    wish: &Wish,
+    args: &InitArgs,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
@@ -59,7 +59,7 @@ fn in_folder(
         let said = format_args!(
             "{shown}: there is a store here already; \"siteconf status --data {shown}\" shows it"
         );
-        return already_there(wish, &said, streams);
+        return already_there(args, &said, streams);
     }
     let engine = engine::open(settings, Purpose::Serve)?;
     let opened = OpenStore::of(engine);
@@ -80,7 +80,7 @@ fn in_folder(
 /// The tables, the key and the first account, whose password is printed: there is no folder to keep it in.
 fn in_database(
     url: &DatabaseUrl,
-    wish: &Wish,
+    args: &InitArgs,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
@@ -88,12 +88,12 @@ fn in_database(
     let key_file = engine::key_file(None, settings)?;
     let bucket = bucket::access(settings)?;
     let address = engine::complete(url, settings)?;
-    if !wish.if_absent {
+    if !args.if_absent {
         streams.require_out("the password")?;
     }
     let refused = |error| engine::of_store(error, settings);
     let found = Engine::init(&address).map_err(refused)?;
-    if wish.if_absent && found == Found::OtherSchema {
+    if args.if_absent && found == Found::OtherSchema {
         return streams.tell(format_args!(
             "{url}: there is a store here already, with the schema of another version"
         ));
@@ -106,10 +106,10 @@ fn in_database(
     } = OpenStore::beside(settings)?;
     if !accounts.is_empty()? {
         let said = format_args!("{url}: there is a store here already");
-        return already_there(wish, &said, streams);
+        return already_there(args, &said, streams);
     }
     streams.require_out("the password")?;
-    if let Some(role) = &wish.daemon.daemon_role {
+    if let Some(role) = &args.daemon.daemon_role {
         Engine::grant(&address, role).map_err(refused)?;
     }
     server_key(key_file, &projects, &accounts, None)?;

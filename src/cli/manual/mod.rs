@@ -14,21 +14,21 @@ use super::{Error, Result, Streams};
 use args::{Completions, ManPages};
 
 /// `completions`.
-pub(super) fn completions(wish: &Completions, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn completions(args: &Completions, streams: &mut Streams<'_>) -> Result<()> {
     let mut text = Vec::new();
-    generate(wish.shell, &mut Cli::command(), "siteconf", &mut text);
+    generate(args.shell, &mut Cli::command(), "siteconf", &mut text);
     // By itself it would end the process when nobody reads.
     streams.out.write_all(&text)?;
     Ok(())
 }
 
 /// `man`: a page for each command, named as `siteconf-token-create.1`.
-pub(super) fn pages(wish: &ManPages, streams: &mut Streams<'_>) -> Result<()> {
-    fs::create_dir_all(&wish.dir).map_err(Error::file("making", &wish.dir))?;
+pub(super) fn pages(args: &ManPages, streams: &mut Streams<'_>) -> Result<()> {
+    fs::create_dir_all(&args.dir).map_err(Error::file("making", &args.dir))?;
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
-    let count = write_pages(&whole, "siteconf", &wish.dir)?;
-    writeln!(streams.out, "{count} pages in {}", wish.dir.display())?;
+    let count = write_pages(&whole, "siteconf", &args.dir)?;
+    writeln!(streams.out, "{count} pages in {}", args.dir.display())?;
     Ok(())
 }
 

@@ -69,16 +69,16 @@ struct Migration<'a> {
 
 /// `migrate-tree`.
 pub(super) fn run(
-    wish: &MigrateTree,
+    args: &MigrateTree,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let stop = Stop::watch(false)?;
-    let owners = match &wish.owner_map {
+    let owners = match &args.owner_map {
         Some(path) => Owners::read(path)?,
         None => Owners::default(),
     };
-    let opened = if wish.dry_run || wish.verify {
+    let opened = if args.dry_run || args.verify {
         OpenStore::for_reading(settings)?
     } else {
         OpenStore::beside(settings)?
@@ -90,9 +90,9 @@ pub(super) fn run(
         ..
     } = streams;
     let progress = Progress::on(*err, *err_is_terminal);
-    let mut report = Report::new(progress, wish.dry_run);
+    let mut report = Report::new(progress, args.dry_run);
     let data = opened.data_folder().map(Folder::root);
-    let tree = Tree::read(&wish.root, data, &mut report)?;
+    let tree = Tree::read(&args.root, data, &mut report)?;
     report.tell();
     let planned = tree.projects.iter().map(|old| (old.repo_id.clone(), None));
     let planned: HashMap<_, _> = planned.collect();
@@ -102,19 +102,19 @@ pub(super) fn run(
         token_counts: HashMap::new(),
         tree,
         owners,
-        token_file: wish.tokens.clone(),
+        token_file: args.tokens.clone(),
         accounts: BTreeMap::new(),
         moved: opened.accounts.moved()?,
         met_tokens: HashSet::new(),
         key_file: opened.key_file(settings)?,
         key: None,
-        dry_run: wish.dry_run,
-        renew: wish.renew,
+        dry_run: args.dry_run,
+        renew: args.renew,
         file_limit: opened.file_limit(settings)?,
         report,
         stop,
     };
-    let done = if wish.verify {
+    let done = if args.verify {
         migration.verify()
     } else {
         migration.bring()
@@ -124,11 +124,11 @@ pub(super) fn run(
     } = migration;
     report.tell();
     if let Err(error) = done {
-        if wish.verify || wish.dry_run {
+        if args.verify || args.dry_run {
             return Err(error);
         }
         // What came by then stays. That it cannot be told is the lesser failure.
-        let _told = report.write(wish.json, false, *out);
+        let _told = report.write(args.json, false, *out);
         return Err(match error {
             Error::Interrupted(_) => stop.paused(),
             error => error,
@@ -139,8 +139,8 @@ pub(super) fn run(
     } else {
         Outcome::Findings
     };
-    let is_made = !wish.verify && !wish.dry_run && report.has_steps();
-    let mut written = report.write(wish.json, wish.verify, *out);
+    let is_made = !args.verify && !args.dry_run && report.has_steps();
+    let mut written = report.write(args.json, args.verify, *out);
     if is_made {
         written = output::of_change(written, *out, None);
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, value_parser};
 
-use crate::cli::deleted::RestoreWish;
+use crate::cli::deleted::RestoreArgs;
 use crate::cli::settings::{Flags, LIST, days_from_1};
 
 #[derive(Debug, Subcommand)]
@@ -54,7 +54,7 @@ pub(in crate::cli) enum ProjectCommand {
         repo_id: String,
     },
     /// Restores a deleted project with its history
-    Restore(RestoreWish),
+    Restore(RestoreArgs),
     /// Says which snapshots of a project stay when it is pruned, in place of what was said before
     Keep(ProjectKeep),
     /// Shows the rules of a project for its contents, or sets them
@@ -68,7 +68,7 @@ impl ProjectCommand {
     pub(in crate::cli) fn changes(&self) -> bool {
         match self {
             Self::List(_) | Self::Show { .. } | Self::Validate(_) => false,
-            Self::Rules(wish) => wish.set.is_some() || wish.none,
+            Self::Rules(args) => args.set.is_some() || args.none,
             _ => true,
         }
     }

@@ -8,14 +8,14 @@ use crate::repo::Retention;
 
 /// `project keep`.
 pub(in crate::cli) fn set_rule(
-    wish: &ProjectKeep,
+    args: &ProjectKeep,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let keep = (!wish.as_service).then_some(Retention {
-        snapshots: wish.snapshots.unwrap_or(0),
-        days: wish.days.unwrap_or(0),
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let keep = (!args.as_service).then_some(Retention {
+        snapshots: args.snapshots.unwrap_or(0),
+        days: args.days.unwrap_or(0),
     });
     opened
         .project(&repo_id)?

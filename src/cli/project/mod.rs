@@ -26,15 +26,15 @@ pub(super) fn run(
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
     let done = match command {
-        ProjectCommand::Validate(wish) => return validate::list(wish, opened, streams),
+        ProjectCommand::Validate(args) => return validate::list(args, opened, streams),
         ProjectCommand::Create { repo_id, owner } => {
             create::create(repo_id, owner, opened, streams)
         }
         ProjectCommand::Show { repo_id, json } => show::show(repo_id, *json, opened, streams),
-        ProjectCommand::List(wish) if wish.deleted => {
-            deleted::list(opened, settings.keep_deleted_days, wish.json, streams)
+        ProjectCommand::List(args) if args.deleted => {
+            deleted::list(opened, settings.keep_deleted_days, args.json, streams)
         }
-        ProjectCommand::List(wish) => list::list(opened, wish.json, streams),
+        ProjectCommand::List(args) => list::list(opened, args.json, streams),
         ProjectCommand::Rename { repo_id, new_id } => {
             rename::rename(repo_id, new_id, opened, streams)
         }
@@ -42,9 +42,9 @@ pub(super) fn run(
             rename::transfer(repo_id, owner, opened, streams)
         }
         ProjectCommand::Delete { repo_id } => restore::delete(repo_id, opened, streams),
-        ProjectCommand::Restore(wish) => restore::restore(wish, opened, streams),
-        ProjectCommand::Keep(wish) => keep::set_rule(wish, opened, streams),
-        ProjectCommand::Rules(wish) => rules::run(wish, opened, streams),
+        ProjectCommand::Restore(args) => restore::restore(args, opened, streams),
+        ProjectCommand::Keep(args) => keep::set_rule(args, opened, streams),
+        ProjectCommand::Rules(args) => rules::run(args, opened, streams),
     };
     done.map(|()| Outcome::Fine)
 }

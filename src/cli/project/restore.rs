@@ -1,6 +1,6 @@
 //! Projects deleted, and restored.
 
-use crate::cli::deleted::{RestoreWish, advised, is_meant, only};
+use crate::cli::deleted::{RestoreArgs, advised, is_meant, only};
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::{Result, Streams, names};
@@ -23,15 +23,15 @@ pub(in crate::cli) fn delete(
 
 /// `project restore`.
 pub(in crate::cli) fn restore(
-    wish: &RestoreWish,
+    args: &RestoreArgs,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let new_id = wish.name.as_deref().map(names::repo_id).transpose()?;
+    let new_id = args.name.as_deref().map(names::repo_id).transpose()?;
     let found = opened.projects.deleted(|deleted| {
-        deleted.branch_name().is_none() && is_meant(deleted, &wish.what, deleted.repo_id().as_str())
+        deleted.branch_name().is_none() && is_meant(deleted, &args.what, deleted.repo_id().as_str())
     })?;
-    let found = only(found, &format!("project {}", wish.what))?;
+    let found = only(found, &format!("project {}", args.what))?;
     let restored = match found.id() {
         DeletedId::Project(number) => {
             opened

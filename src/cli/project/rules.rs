@@ -47,18 +47,18 @@ impl Listed for Row {
 
 /// `project rules`.
 pub(super) fn run(
-    wish: &ProjectRules,
+    args: &ProjectRules,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
+    let repo_id = names::repo_id(&args.repo_id)?;
     let project = opened.project(&repo_id)?;
-    let set = match &wish.set {
+    let set = match &args.set {
         Some(file) => read(file, streams)?,
-        None if wish.none => Vec::new(),
+        None if args.none => Vec::new(),
         None => {
             let rules = project.rules();
-            if wish.json {
+            if args.json {
                 return output::write_json(streams.out, &Rules { rules });
             }
             let row = |(index, rule): (usize, Rule)| Row {

@@ -25,14 +25,14 @@ struct Row<'a> {
 
 /// `project validate`.
 pub(super) fn list(
-    wish: &ProjectValidate,
+    args: &ProjectValidate,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let repo_id = names::repo_id(&wish.repo_id)?;
-    let tried = wish.rules.as_deref();
+    let repo_id = names::repo_id(&args.repo_id)?;
+    let tried = args.rules.as_deref();
     let tried = tried.map(|file| rules::read(file, streams)).transpose()?;
-    let branches = match &wish.branch {
+    let branches = match &args.branch {
         Some(name) => vec![opened.branch(&repo_id, &names::branch(name)?)?],
         None => opened.project(&repo_id)?.branches()?,
     };
@@ -44,7 +44,7 @@ pub(super) fn list(
             let page = head.broken(tried.as_deref(), after.as_ref(), BROKEN_PAGE_MAX)?;
             for broken in page.files {
                 found += 1;
-                if wish.json {
+                if args.json {
                     listed.push((name.to_owned(), broken));
                 } else {
                     writeln!(streams.out, "{}", visible(&format!("{name}:{broken}")))?;
@@ -54,7 +54,7 @@ pub(super) fn list(
             after = Some(names::file(&next)?);
         }
     }
-    if wish.json {
+    if args.json {
         let rows: Vec<_> = listed.iter().map(Row::from).collect();
         output::write_json(streams.out, &rows)?;
     } else if found == 0 {

@@ -17,7 +17,7 @@ use super::local::own::{self, Own};
 use super::local::state::{Brought, Change, Due, Mark, Source, State};
 use super::plan::{Found, Plan};
 use super::remote::address::Targets;
-use super::remote::client::{Client, Wish};
+use super::remote::client::{Client, RequestOptions};
 use super::remote::fetch::{Fetch, git_id};
 use super::remote::head::{self, TaggedHead};
 use super::remote::tree::Tree;
@@ -428,7 +428,7 @@ impl Pull {
     /// True for a server whose commit ids are branch digests: it has a health check, which GitLab's API
     /// has not.
     fn is_siteconf(&self) -> Pulled<bool> {
-        match self.client.get("/health", Wish::default()) {
+        match self.client.get("/health", RequestOptions::default()) {
             Ok(response) => Ok(response.status() == StatusCode::OK),
             Err(Fault::Moved(_) | Fault::Denied(_) | Fault::Lasting(_)) => Ok(false),
             Err(other) => Err(other),

@@ -24,7 +24,7 @@ use super::running::progress::Progress;
 use super::running::stop::Stop;
 use super::{Error, Outcome, Result, Streams, names};
 use crate::base::branch_name::BranchName;
-use args::Pull as Wish;
+use args::Pull as PullArgs;
 use bring::{Done, Manner, Pull};
 use fault::{Fault, Pulled};
 use hook::Hook;
@@ -47,30 +47,30 @@ struct Pulling {
 }
 
 /// `pull`.
-pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
-    let root = remote::address::root(&wish.url)?;
-    if let Some((branch, _)) = BranchName::split_snapshot(&wish.branch) {
+pub(super) fn run(args: &PullArgs, streams: &mut Streams<'_>) -> Result<Outcome> {
+    let root = remote::address::root(&args.url)?;
+    if let Some((branch, _)) = BranchName::split_snapshot(&args.branch) {
         return Err(Error::Usage(format!(
             "\"{}\" is a snapshot, which never changes: a folder is kept equal to a branch, as {branch}",
-            wish.branch
+            args.branch
         )));
     }
-    let branch = names::branch(&wish.branch)?;
-    if wish.repo_id.is_empty() || wish.repo_id.len() > PROJECT_BYTES_MAX {
+    let branch = names::branch(&args.branch)?;
+    if args.repo_id.is_empty() || args.repo_id.len() > PROJECT_BYTES_MAX {
         return Err(Error::Usage(format!(
             "malformed project: it must have 1 to {PROJECT_BYTES_MAX} bytes"
         )));
     }
-    let token = Token::read(wish.token_file.as_deref())?;
+    let token = Token::read(args.token_file.as_deref())?;
     let stop = Stop::watch(false)?;
-    let folder = Folder::open(&wish.dir)?;
+    let folder = Folder::open(&args.dir)?;
     let started = || {
         let state = folder.recover(&stop)?;
         Ok((state, folder.instance()?))
     };
     let (state, instance) = started().map_err(|fault| error(&fault, &stop))?;
     // A job of cron would tell it each time.
-    if wish.watch || state.is_none() || streams.err_is_terminal {
+    if args.watch || state.is_none() || streams.err_is_terminal {
         for exposure in token.iter().flat_map(|token| token.exposures(&root)) {
             // Who does not listen cannot be told.
             let _told = writeln!(streams.err, "siteconf: {exposure}");
@@ -80,39 +80,39 @@ pub(super) fn run(wish: &Wish, streams: &mut Streams<'_>) -> Result<Outcome> {
         root.clone(),
         token,
         instance,
-        wish.ca_file.as_deref(),
-        usize::from(wish.parallel),
+        args.ca_file.as_deref(),
+        usize::from(args.parallel),
         &stop,
     )?;
     let mut pulling = Pulling {
         pull: Pull {
             client,
-            targets: Targets::new(&wish.repo_id, branch.as_str()),
+            targets: Targets::new(&args.repo_id, branch.as_str()),
             source: Source {
                 root,
-                repo_id: wish.repo_id.clone(),
+                repo_id: args.repo_id.clone(),
                 branch: branch.as_str().to_owned(),
             },
             folder,
             manner: Manner {
-                keeps: wish.keep,
-                verifies: wish.verify,
-                notes_changes: wish.exec.is_some(),
-                bytes_max: wish.bytes_max,
-                parallel: wish.parallel,
+                keeps: args.keep,
+                verifies: args.verify,
+                notes_changes: args.exec.is_some(),
+                bytes_max: args.bytes_max,
+                parallel: args.parallel,
             },
             stop: stop.clone(),
             state,
             no_room: None,
         },
-        hook: wish.exec.clone().map(|command| Hook {
+        hook: args.exec.clone().map(|command| Hook {
             command,
-            timeout: Duration::from_secs(wish.exec_timeout),
+            timeout: Duration::from_secs(args.exec_timeout),
         }),
-        teller: Teller::new(wish.json, wish.watch),
+        teller: Teller::new(args.json, args.watch),
     };
-    if wish.watch {
-        let interval = Duration::from_secs(wish.interval);
+    if args.watch {
+        let interval = Duration::from_secs(args.interval);
         return Ok(watch::run(&mut pulling, interval, streams));
     }
     let head = pulling.pull.head(None);

@@ -27,7 +27,7 @@ use crate::store::inspection::{
 use shown::{Bytes, Daemon, LastCollection, Service, Status};
 
 #[derive(Debug, Args)]
-pub(super) struct Wish {
+pub(super) struct StatusArgs {
     /// Also count all objects, and walk all trees to tell the bytes that branches need, that only older states
     /// need, and that nothing needs; of a large store it takes long
     #[arg(long)]
@@ -41,13 +41,13 @@ pub(super) struct Wish {
 
 /// `status`. Exit code 1 where something must be done.
 pub(super) fn show(
-    wish: &Wish,
+    args: &StatusArgs,
     settings: &Settings,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    let status = gather(wish.weigh, settings, opened, streams);
-    if wish.json {
+    let status = gather(args.weigh, settings, opened, streams);
+    if args.json {
         output::write_json(streams.out, &status)?;
     } else {
         for (name, text) in status.lines() {

@@ -41,7 +41,7 @@ impl Filter {
 }
 
 /// `token list`.
-pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+pub(super) fn list(args: &TokenList, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
     let now = opened.projects.clock().now();
     let time = |flag, text: &Option<String>, read: fn(&str, Timestamp) -> Option<Timestamp>| {
         let read = |text: &String| {
@@ -54,13 +54,13 @@ pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'
         };
         text.as_ref().map(read).transpose()
     };
-    let repo_id = wish.repo.as_deref().map(names::repo_id).transpose()?;
+    let repo_id = args.repo.as_deref().map(names::repo_id).transpose()?;
     let filter = Filter {
-        ending_before: time("expiring", &wish.expiring, Timestamp::parse_until)?,
-        unused_since: time("unused", &wish.unused, Timestamp::parse_since)?,
+        ending_before: time("expiring", &args.expiring, Timestamp::parse_until)?,
+        unused_since: time("unused", &args.unused, Timestamp::parse_since)?,
         project: repo_id.map(|id| opened.project(&id)).transpose()?,
     };
-    let accounts = match &wish.user {
+    let accounts = match &args.user {
         Some(name) => vec![opened.accounts.by_name(name)?],
         None => opened.accounts.list()?,
     };
@@ -71,5 +71,5 @@ pub(super) fn list(wish: &TokenList, opened: &OpenStore, streams: &mut Streams<'
         wanted.retain(|token| filter.takes(account, token));
         rows.extend(wanted.into_iter().map(|token| Row::new(token, account)));
     }
-    output::list(streams.out, wish.json, &rows)
+    output::list(streams.out, args.json, &rows)
 }

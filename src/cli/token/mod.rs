@@ -52,8 +52,8 @@ pub(super) fn run(
 ) -> Result<()> {
     let tokens = Tokens::new(&opened.projects);
     match command {
-        TokenCommand::Create(wish) => create(wish, opened, streams),
-        TokenCommand::List(wish) => list::list(&wish, opened, streams),
+        TokenCommand::Create(args) => create(args, opened, streams),
+        TokenCommand::List(args) => list::list(&args, opened, streams),
         TokenCommand::Show { id, json } => {
             let owner = owner_of(&tokens, &id)?;
             let row = Row::new(tokens.by_id(&owner, &id)?, &owner);
@@ -63,7 +63,7 @@ pub(super) fn run(
                 output::list(streams.out, false, &[row])
             }
         }
-        TokenCommand::Update(wish) => update(wish, opened, streams),
+        TokenCommand::Update(args) => update(args, opened, streams),
         TokenCommand::Rotate { id, grace, json } => {
             rotate(&id, grace.as_deref(), json, opened, streams)
         }
@@ -76,33 +76,33 @@ pub(super) fn run(
 }
 
 /// Prints the token alone, so that a script can take it.
-fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
-    names::token(&wish.name)?;
+fn create(args: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+    names::token(&args.name)?;
     let now = opened.projects.clock().now();
-    let expiry = wish.expires.as_deref().map(|text| parse_expiry(text, now));
+    let expiry = args.expires.as_deref().map(|text| parse_expiry(text, now));
     let expires_at = match expiry.transpose()? {
         Some(Expiry::At(end)) => Some(end),
         Some(Expiry::Never) | None => None,
     };
-    let account = opened.accounts.by_name(&wish.user)?;
-    require_readable(&wish.repos, &account, opened)?;
+    let account = opened.accounts.by_name(&args.user)?;
+    require_readable(&args.repos, &account, opened)?;
     let new = NewToken {
-        name: wish.name,
-        repos: if wish.all {
+        name: args.name,
+        repos: if args.all {
             vec![ALL_REPOS.to_owned()]
         } else {
-            wish.repos
+            args.repos
         },
         expires_at,
-        fingerprint_required: wish.fingerprint,
+        fingerprint_required: args.fingerprint,
     };
     let tokens = Tokens::new(&opened.projects);
     let actor = &opened.actor;
-    let made = if wish.value_stdin {
+    let made = if args.value_stdin {
         let secret = read_value(streams)?;
         let made = tokens.create_with(&account, new, &secret, actor)?;
         // Who gave the value has it.
-        if wish.json {
+        if args.json {
             let told = output::write_json(streams.out, &Row::new(made.clone(), &account));
             output::of_change(told, streams.out, None)?;
         } else {
@@ -112,7 +112,7 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
     } else {
         streams.require_out("the token")?;
         let (secret, made) = tokens.create(&account, new, actor)?;
-        show(&secret, &made, wish.json, streams).or_else(|e| {
+        show(&secret, &made, args.json, streams).or_else(|e| {
             // A token that nobody has seen would only lie there.
             tokens.revoke(&account, &made.id, actor)?;
             Err(Error::Failed(format!(
@@ -124,36 +124,36 @@ fn create(wish: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
     note_shut(&made, &account, streams)
 }
 
-fn update(wish: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
-    wish.name.as_deref().map_or(Ok(()), names::token)?;
+fn update(args: TokenUpdate, opened: &OpenStore, streams: &mut Streams<'_>) -> Result<()> {
+    args.name.as_deref().map_or(Ok(()), names::token)?;
     let tokens = Tokens::new(&opened.projects);
-    let account = owner_of(&tokens, &wish.id)?;
-    require_readable(&wish.repos, &account, opened)?;
-    require_readable(&wish.added, &account, opened)?;
-    let repos = if wish.all {
+    let account = owner_of(&tokens, &args.id)?;
+    require_readable(&args.repos, &account, opened)?;
+    require_readable(&args.added, &account, opened)?;
+    let repos = if args.all {
         vec![ALL_REPOS.to_owned()]
     } else {
-        wish.repos
+        args.repos
     };
-    if !wish.added.is_empty() && tokens.by_id(&account, &wish.id)?.repos == [ALL_REPOS] {
+    if !args.added.is_empty() && tokens.by_id(&account, &args.id)?.repos == [ALL_REPOS] {
         return Err(Error::Failed(format!(
             "token {} covers every project of {}; name those it is to cover with --repo",
-            wish.id,
+            args.id,
             account.name()
         )));
     }
     let now = opened.projects.clock().now();
-    let expires_at = wish.expires.as_deref().map(|text| parse_expiry(text, now));
+    let expires_at = args.expires.as_deref().map(|text| parse_expiry(text, now));
     let change = TokenChange {
-        name: wish.name,
+        name: args.name,
         repos: Some(repos).filter(|repos| !repos.is_empty()),
-        added_repos: wish.added,
+        added_repos: args.added,
         expires_at: expires_at.transpose()?,
         fingerprint_required: None,
-        reset_fingerprint: wish.reset_fingerprint,
+        reset_fingerprint: args.reset_fingerprint,
     };
-    let changed = tokens.change(&account, &wish.id, &change, &opened.actor)?;
-    streams.tell_change(format_args!("token {} is changed", wish.id))?;
+    let changed = tokens.change(&account, &args.id, &change, &opened.actor)?;
+    streams.tell_change(format_args!("token {} is changed", args.id))?;
     note_shut(&changed, &account, streams)
 }
 

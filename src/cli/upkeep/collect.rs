@@ -74,15 +74,15 @@ struct Preview {
 
 /// `gc`.
 pub(in crate::cli) fn collect(
-    wish: &Collect,
+    args: &Collect,
     keep_deleted_days: u64,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
-    if wish.dry_run {
-        return preview(wish.json, keep_deleted_days, opened, streams);
+    if args.dry_run {
+        return preview(args.json, keep_deleted_days, opened, streams);
     }
-    if wish.compact {
+    if args.compact {
         // The lock comes before the work, so that a service is not found only after it.
         let store = opened.embedded(
             "\"siteconf gc --compact\"",
@@ -92,9 +92,9 @@ pub(in crate::cli) fn collect(
         let alone = store.lock_out_service()?;
         let stop = Stop::watch(false)?;
         let before = store.size_bytes()?;
-        let report = run(keep_deleted_days, wish.wait, &stop, opened, streams)?;
+        let report = run(keep_deleted_days, args.wait, &stop, opened, streams)?;
         if report.failed.is_some() {
-            return show(wish.json, report, streams);
+            return show(args.json, report, streams);
         }
         let asked = stop.clone();
         let failed = |report, error| Report {
@@ -117,11 +117,11 @@ pub(in crate::cli) fn collect(
             Ok(None) => failed(report, stop.name(Error::Failed("interrupted".to_owned()))),
             Err(error) => failed(report, error.into()),
         };
-        return show(wish.json, report, streams);
+        return show(args.json, report, streams);
     }
     let stop = Stop::watch(false)?;
-    let report = run(keep_deleted_days, wish.wait, &stop, opened, streams)?;
-    show(wish.json, report, streams)
+    let report = run(keep_deleted_days, args.wait, &stop, opened, streams)?;
+    show(args.json, report, streams)
 }
 
 fn run(

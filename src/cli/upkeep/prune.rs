@@ -51,7 +51,7 @@ impl Listed for Row {
 
 /// `prune`.
 pub(in crate::cli) fn prune(
-    wish: &Prune,
+    args: &Prune,
     usual: Retention,
     opened: &OpenStore,
     streams: &mut Streams<'_>,
@@ -59,7 +59,7 @@ pub(in crate::cli) fn prune(
     let mut progress = Progress::new(streams);
     let step = |step| progress.say(|| said(step));
     let (projects, actor) = (&opened.projects, &opened.actor);
-    let execution = Execution::of(wish.dry_run);
+    let execution = Execution::of(args.dry_run);
     let Pruning { branches, failed } = match opened.engine() {
         Engine::Embedded(store) => projects.prune(store.as_ref(), usual, execution, actor, step),
         #[cfg(feature = "fleet")]
@@ -70,14 +70,14 @@ pub(in crate::cli) fn prune(
         repo_id: pruned.repo_id.to_string(),
         branch: pruned.branch.to_string(),
         snapshots: pruned.snapshots,
-        frees_bytes_max: wish.dry_run.then_some(pruned.frees.bytes),
+        frees_bytes_max: args.dry_run.then_some(pruned.frees.bytes),
     };
     let rows: Vec<_> = branches.into_iter().map(row).collect();
-    let mut written = output::list(streams.out, wish.json, &rows);
-    if !wish.json {
+    let mut written = output::list(streams.out, args.json, &rows);
+    if !args.json {
         written = written.and_then(|()| tell_own_rules(usual, opened, streams));
     }
-    if !wish.dry_run && !rows.is_empty() {
+    if !args.dry_run && !rows.is_empty() {
         written = output::of_change(written, streams.out, None);
     }
     // What failed is more than what could not be told.

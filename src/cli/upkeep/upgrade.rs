@@ -49,7 +49,7 @@ struct Report {
 
 /// `upgrade`.
 pub(in crate::cli) fn run(
-    wish: &Upgrade,
+    args: &Upgrade,
     settings: &Settings,
     streams: &mut Streams<'_>,
 ) -> Result<()> {
@@ -59,20 +59,20 @@ pub(in crate::cli) fn run(
     )?;
     let outlook = Outlook::of(data)?;
     let mut report = Report::of(data, &outlook);
-    if !wish.json {
+    if !args.json {
         let shown = report.show(streams.out);
         // Who cannot be told keeps nothing from being done; what is only shown is not.
-        if wish.dry_run {
+        if args.dry_run {
             shown?;
         }
     }
-    if !wish.dry_run && outlook.format.is_older() {
+    if !args.dry_run && outlook.format.is_older() {
         convert(data, &outlook, streams)?;
         let detail = format!("from format {} to {}", report.format, report.current_format);
         note(settings, detail)?;
         report.upgraded = true;
     }
-    let written = if wish.json {
+    let written = if args.json {
         output::write_json(streams.out, &report)
     } else if report.upgraded {
         let (data, current) = (&report.data, &report.current_format);

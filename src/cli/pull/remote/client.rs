@@ -42,7 +42,7 @@ const SHOWN_CHARS_MAX: usize = 300;
 
 /// What a request asks for beside its target.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::cli::pull) struct Wish<'a> {
+pub(in crate::cli::pull) struct RequestOptions<'a> {
     /// The tag of what is known: nothing new is answered with 304.
     pub(in crate::cli::pull) known: Option<&'a str>,
     /// From which byte on.
@@ -97,8 +97,12 @@ impl Client {
     }
 
     /// Asks once more after what may pass, a few times.
-    pub(in crate::cli::pull) fn get(&self, target: &str, wish: Wish<'_>) -> Pulled<Response<Body>> {
-        self.repeated(|| self.get_once(target, wish))
+    pub(in crate::cli::pull) fn get(
+        &self,
+        target: &str,
+        options: RequestOptions<'_>,
+    ) -> Pulled<Response<Body>> {
+        self.repeated(|| self.get_once(target, options))
     }
 
     /// Does it once more after what may pass, a few times.
@@ -124,20 +128,20 @@ impl Client {
     pub(in crate::cli::pull) fn get_once(
         &self,
         target: &str,
-        wish: Wish<'_>,
+        options: RequestOptions<'_>,
     ) -> Pulled<Response<Body>> {
         let token = self.token.as_ref().map(|token| (token, token.text()));
-        let mut response = self.send(target, wish, token.as_ref().map(|(_, text)| &**text))?;
+        let mut response = self.send(target, options, token.as_ref().map(|(_, text)| &**text))?;
         if let Some((token, sent)) = token
             && matches!(response.status().as_u16(), 401 | 403)
             && token.renew(&sent)
         {
-            response = self.send(target, wish, Some(&token.text()))?;
+            response = self.send(target, options, Some(&token.text()))?;
         }
         match response.status() {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(response),
-            StatusCode::NOT_MODIFIED if wish.known.is_some() => Ok(response),
-            StatusCode::RANGE_NOT_SATISFIABLE if wish.from > 0 => Ok(response),
+            StatusCode::NOT_MODIFIED if options.known.is_some() => Ok(response),
+            StatusCode::RANGE_NOT_SATISFIABLE if options.from > 0 => Ok(response),
             _ => Err(self.refused(response)),
         }
     }
@@ -163,7 +167,12 @@ impl Client {
         *agent = agent.config().new_agent();
     }
 
-    fn send(&self, target: &str, wish: Wish<'_>, token: Option<&str>) -> Pulled<Response<Body>> {
+    fn send(
+        &self,
+        target: &str,
+        options: RequestOptions<'_>,
+        token: Option<&str>,
+    ) -> Pulled<Response<Body>> {
         self.stop.go_on()?;
         let mut request = present(&self.agent)
             .get(format!("{}{target}", self.root))
@@ -171,19 +180,19 @@ impl Client {
         if let Some(token) = token {
             request = request.header("PRIVATE-TOKEN", token);
         }
-        if let Some(known) = wish.known {
+        if let Some(known) = options.known {
             request = request.header("If-None-Match", known);
         }
-        if wish.is_file {
+        if options.is_file {
             request = request.header("Accept-Encoding", "identity");
         }
-        if wish.from > 0 {
-            request = request.header("Range", format!("bytes={}-", wish.from));
+        if options.from > 0 {
+            request = request.header("Range", format!("bytes={}-", options.from));
         }
-        let silence = SILENCE + wish.held;
+        let silence = SILENCE + options.held;
         let request = request
             .config()
-            .timeout_recv_response(Some(ANSWER + wish.held))
+            .timeout_recv_response(Some(ANSWER + options.held))
             .timeout_per_read(Some(silence.max(ANSWER)))
             .build();
         request.call().map_err(|error| self.failed(error))

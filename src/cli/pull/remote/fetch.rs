@@ -14,7 +14,7 @@ use ureq::Body;
 use ureq::http::{Response, StatusCode};
 
 use super::address::Targets;
-use super::client::{Client, Wish, header, incoming};
+use super::client::{Client, RequestOptions, header, incoming};
 use crate::base::digest::{GitHasher, StreamHasher, byte_count};
 use crate::base::id::GitId;
 use crate::base::limits::READ_CHUNK_BYTES;
@@ -163,16 +163,16 @@ impl Fetch<'_> {
     }
 
     fn attempt(&self, id: GitId, path: &str, part: &Path, bytes: &Bytes) -> Pulled<()> {
-        let wish = Wish {
+        let options = RequestOptions {
             from: length(part),
             is_file: true,
-            ..Wish::default()
+            ..RequestOptions::default()
         };
         let response = self
             .client
-            .get_once(&self.targets.file(self.revision, path), wish)
+            .get_once(&self.targets.file(self.revision, path), options)
             .map_err(|fault| Self::named(fault, path))?;
-        let Some(from) = begins_at(&response, wish.from) else {
+        let Some(from) = begins_at(&response, options.from) else {
             // What was begun is longer than the file, or the server cannot go on with it.
             let _removed = drop_part(part, bytes);
             return Err(Fault::passing(format!(
@@ -180,7 +180,7 @@ impl Fetch<'_> {
                 visible(path)
             )));
         };
-        if from == 0 && wish.from > 0 {
+        if from == 0 && options.from > 0 {
             drop_part(part, bytes).map_err(Fault::of_file("removing", part))?;
         }
         // What is told to be too long is not begun.

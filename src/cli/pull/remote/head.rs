@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use ureq::http::StatusCode;
 
 use super::address::Targets;
-use super::client::{Client, Wish, header, incoming};
+use super::client::{Client, RequestOptions, header, incoming};
 use crate::base::id::is_lower_hex;
 use crate::cli::pull::fault::{Fault, Pulled};
 
@@ -63,14 +63,14 @@ pub(in crate::cli::pull) fn ask(
     known: Option<&str>,
     wait: Option<Duration>,
 ) -> Pulled<Option<TaggedHead>> {
-    let wish = Wish {
+    let options = RequestOptions {
         known,
         held: wait.unwrap_or_default(),
-        ..Wish::default()
+        ..RequestOptions::default()
     };
     let target = targets.branch(wait.map(|wait| wait.as_secs()));
     let question = || {
-        let response = client.get_once(&target, wish)?;
+        let response = client.get_once(&target, options)?;
         if response.status() == StatusCode::NOT_MODIFIED {
             return Ok(None);
         }

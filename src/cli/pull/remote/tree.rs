@@ -10,7 +10,7 @@ use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
 use ureq::http::HeaderMap;
 
 use super::address::{Targets, tree_query};
-use super::client::{Client, Wish, header, incoming, shown};
+use super::client::{Client, RequestOptions, header, incoming, shown};
 use crate::base::digest::byte_count;
 use crate::base::file_path::FilePath;
 use crate::base::id::GitId;
@@ -100,7 +100,7 @@ impl Tree {
     fn page(client: &Client, target: &str, before: Self) -> Pulled<(Self, Option<More>)> {
         let mut tree = Some(before);
         client.repeated(|| {
-            let response = client.get_once(target, Wish::default())?;
+            let response = client.get_once(target, RequestOptions::default())?;
             let more = More::of(response.headers());
             let left = LISTING_BYTES_MAX - tree.as_ref().map_or(0, |tree| tree.bytes);
             // Whole before it is read, so that a listing that breaks off can be asked for again.
