@@ -62,7 +62,7 @@ mod tests {
         let [zeros, ones, twos, threes] = ["0", "1", "2", "3"].map(digest_of);
         assert_eq!([session.digest, listed.digest], [zeros; 2]);
         let token: Token = example("token");
-        assert_eq!((token.digest, token.moved), (ones, None));
+        assert_eq!((token.digest, token.migrated_terms), (ones, None));
         let token: Token = example("token-moved");
         assert_eq!(token.digest, twos);
         assert_eq!(token.earlier.unwrap().digest, threes);
@@ -73,8 +73,11 @@ mod tests {
     #[test]
     fn what_a_token_came_with_and_is_bound_to_is_digested_as_the_document_says() {
         let token: Token = example("token-moved");
-        assert_eq!(token.moved, Some(token.terms()));
-        assert_eq!(token.moved, Some(sha256(block("token-terms").as_bytes())));
+        assert_eq!(token.migrated_terms, Some(token.terms()));
+        assert_eq!(
+            token.migrated_terms,
+            Some(sha256(block("token-terms").as_bytes()))
+        );
         let key = ServerKey::parse(&"0".repeat(64)).unwrap();
         let bound = String::from(key.fingerprint(token.number, b"erp-1"));
         let instance = [&2_u64.to_le_bytes()[..], b"erp-1"].concat();

@@ -23,19 +23,19 @@ pub(super) fn account_name(name: &str) -> String {
 }
 
 /// All owners of an older system that became accounts.
-pub(super) const MOVED_ACCOUNTS: &str = "moved-account/";
+pub(super) const MIGRATED_ACCOUNTS: &str = "moved-account/";
 /// What is encoded of an owner's name, beside what is not ASCII.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'/').add(b'%');
 
 /// Leads from an owner of an older system to the number of the account that it became. It stays when the
 /// account is renamed or removed.
-pub(super) fn moved_account(owner: &str) -> String {
-    format!("{MOVED_ACCOUNTS}{}", utf8_percent_encode(owner, ENCODED))
+pub(super) fn migrated_account(owner: &str) -> String {
+    format!("{MIGRATED_ACCOUNTS}{}", utf8_percent_encode(owner, ENCODED))
 }
 
 /// The owner that a key leads from.
-pub(super) fn moved_owner(key: &str) -> Option<String> {
-    let owner = percent_decode_str(key.strip_prefix(MOVED_ACCOUNTS)?);
+pub(super) fn migrated_owner(key: &str) -> Option<String> {
+    let owner = percent_decode_str(key.strip_prefix(MIGRATED_ACCOUNTS)?);
     Some(owner.decode_utf8().ok()?.into_owned())
 }
 

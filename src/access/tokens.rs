@@ -102,7 +102,7 @@ impl Tokens {
             fingerprint: None,
             created_at: self.clock.now(),
             last_used_at: None,
-            moved: None,
+            migrated_terms: None,
             earlier: None,
         };
         let owner = self.add(account, &mut token, actor, |owner, token| {

@@ -266,9 +266,9 @@ pub const OBJECTS_UNINDEXED: usize = 65_536;
 pub const SNAPSHOTS_PRUNED_PER_COMMIT: usize = 100;
 /// Highest number of an old snapshot that is moved in: keys of records compare as their numbers do up to four
 /// times as many, so a branch can go on from there.
-pub const SNAPSHOT_MOVED_NUMBER_MAX: u64 = 999_999_999;
+pub const MIGRATED_SNAPSHOT_NUMBER_MAX: u64 = 999_999_999;
 /// Old snapshots that moving a branch in writes with one commit.
-pub const SNAPSHOTS_MOVED_PER_COMMIT: usize = 1000;
+pub const SNAPSHOTS_MIGRATED_PER_COMMIT: usize = 1000;
 /// Objects whose mark a collection remembers by their ids, for 8 MiB.
 pub const MARKS_REMEMBERED: usize = 1 << 18;
 /// Most connections to the database that read at once; a read of what the system has in memory takes microseconds.

@@ -25,8 +25,9 @@ pub struct ProjectRecord {
     pub keep: Option<Retention>,
     /// The identifier that it has in the older system which it was brought from; `None` for one that was
     /// made here. It stays when the project is renamed here.
+    #[serde(rename = "moved_from")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_from: Option<RepoId>,
+    pub repo_id_there: Option<RepoId>,
     /// Which files must pass which checks, in the order in which they are counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleRecord>,
@@ -113,15 +114,18 @@ pub struct BranchRecord {
     pub last: Option<LastChange>,
     /// The number of the last snapshot when the branch was last brought from an older system; `None`
     /// for one that was made here. As long as it is the last, nobody has changed the branch since.
+    #[serde(rename = "moved")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<u64>,
+    pub migrated_snapshots: Option<u64>,
     /// The number of the last of these snapshots that the older system had taken; `None` where that is
-    /// `moved`. Those above were taken when a state came of which it had none.
+    /// `migrated_snapshots`. Those above were taken when a state came of which it had none.
+    #[serde(rename = "moved_there")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_there: Option<u64>,
+    pub snapshots_there: Option<u64>,
     /// The name that it has in the older system, where it has another here.
+    #[serde(rename = "moved_from")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_from: Option<BranchName>,
+    pub other_name_there: Option<BranchName>,
 }
 
 impl BranchRecord {
@@ -129,24 +133,26 @@ impl BranchRecord {
     #[must_use]
     pub fn renamed(self, name: &BranchName) -> Self {
         let there = self
-            .moved_from
-            .or_else(|| self.moved.is_some().then_some(self.name));
+            .other_name_there
+            .or_else(|| self.migrated_snapshots.is_some().then_some(self.name));
         Self {
             name: name.clone(),
-            moved_from: there.filter(|there| there != name),
+            other_name_there: there.filter(|there| there != name),
             ..self
         }
     }
 
     /// The name that the branch has in the older system, if it was brought from there; else that which it has here.
     pub fn name_there(&self) -> &BranchName {
-        self.moved_from.as_ref().unwrap_or(&self.name)
+        self.other_name_there.as_ref().unwrap_or(&self.name)
     }
 
     /// The number of the last snapshot that the older system had taken when the branch was last brought
     /// from it.
     pub fn last_there(&self) -> u64 {
-        self.moved_there.or(self.moved).unwrap_or(0)
+        self.snapshots_there
+            .or(self.migrated_snapshots)
+            .unwrap_or(0)
     }
 }
 
@@ -326,17 +332,17 @@ mod tests {
         let brought: BranchRecord =
             serde_json::from_str(&text.replace("MANIFEST", &"0".repeat(64))).unwrap();
         let made_here = BranchRecord {
-            moved: None,
+            migrated_snapshots: None,
             ..brought.clone()
         };
         let live = brought.renamed(&name("live"));
-        assert_eq!(live.moved_from, Some(name("main")));
+        assert_eq!(live.other_name_there, Some(name("main")));
         let test = live.renamed(&name("test"));
         assert_eq!(
-            (&test.name, &test.moved_from),
+            (&test.name, &test.other_name_there),
             (&name("test"), &Some(name("main")))
         );
-        assert_eq!(test.renamed(&name("main")).moved_from, None);
-        assert_eq!(made_here.renamed(&name("live")).moved_from, None);
+        assert_eq!(test.renamed(&name("main")).other_name_there, None);
+        assert_eq!(made_here.renamed(&name("live")).other_name_there, None);
     }
 }

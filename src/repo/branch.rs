@@ -326,48 +326,48 @@ impl Branch {
         let Some(oldest) = self.oldest_snapshot()? else {
             return Ok(0);
         };
-        let (moved, last) = (self.last_moved(), self.snapshot_count());
-        Ok(if oldest > moved {
+        let (migrated, last) = (self.last_migrated(), self.snapshot_count());
+        Ok(if oldest > migrated {
             last.saturating_add(1).saturating_sub(oldest)
         } else {
-            self.moved_snapshots(oldest)? + last.saturating_sub(moved)
+            self.kept_migrated(oldest)? + last.saturating_sub(migrated)
         })
     }
 
     /// The number of the oldest of its newest so many snapshots; of none, the number after the last.
     pub(super) fn oldest_of_newest(&self, count: u64) -> Result<u64> {
-        let (moved, last) = (self.last_moved(), self.snapshot_count());
+        let (migrated, last) = (self.last_migrated(), self.snapshot_count());
         let by_number = last.saturating_add(1).saturating_sub(count);
-        if by_number > moved {
+        if by_number > migrated {
             return Ok(by_number);
         }
-        let above = last.saturating_sub(moved);
-        Ok(self.pass_moved(count - above)?.1)
+        let above = last.saturating_sub(migrated);
+        Ok(self.pass_migrated(count - above)?.1)
     }
 
     /// The number of the last snapshot that came from an older system, 0 if none did. Above it no number is missing.
-    fn last_moved(&self) -> u64 {
-        self.record.moved.unwrap_or(0)
+    fn last_migrated(&self) -> u64 {
+        self.record.migrated_snapshots.unwrap_or(0)
     }
 
     /// How many snapshots that came from an older system are there.
-    fn moved_snapshots(&self, oldest: u64) -> Result<u64> {
-        let counts = &self.project.projects.shared.moved_snapshots;
-        let ends = (oldest, self.last_moved());
+    fn kept_migrated(&self, oldest: u64) -> Result<u64> {
+        let counts = &self.project.projects.shared.kept_migrated;
+        let ends = (oldest, self.last_migrated());
         if let Some((of, count)) = counts.get(&self.number)
             && of == ends
         {
             return Ok(count);
         }
-        let (count, _) = self.pass_moved(u64::MAX)?;
+        let (count, _) = self.pass_migrated(u64::MAX)?;
         counts.insert(self.number, (ends, count));
         Ok(count)
     }
 
     /// Passes the snapshots that came from an older system, the newest first, so many at most. Gives how many it
     /// passed, and the number of the last one, 0 without any.
-    fn pass_moved(&self, most: u64) -> Result<(u64, u64)> {
-        let beyond = key::snapshot(self.number, self.last_moved().saturating_add(1));
+    fn pass_migrated(&self, most: u64) -> Result<(u64, u64)> {
+        let beyond = key::snapshot(self.number, self.last_migrated().saturating_add(1));
         let (mut passed, mut number) = (0, 0);
         for records in self.project.projects.store().pages(Scan {
             after: Some(&beyond),

@@ -58,7 +58,7 @@ impl Projects {
             owner,
             created_at,
             keep: None,
-            moved_from: None,
+            repo_id_there: None,
             rules: Vec::new(),
         };
         self.create_project_as(&record, actor)
@@ -90,7 +90,7 @@ impl Projects {
             }
             let number = store.next_number(key::PROJECT_COUNTER, batch)?;
             self.require_owner(record.owner, batch)?;
-            if let Some(there) = &record.moved_from {
+            if let Some(there) = &record.repo_id_there {
                 self.make_anew(key::forgotten_project(there.as_str()), batch)?;
             }
             batch.write(id_key.clone(), Expect::Absent, &number);
@@ -258,8 +258,8 @@ impl Project {
     }
 
     /// The identifier that it has in the older system which it was brought from.
-    pub fn moved_from(&self) -> Option<&RepoId> {
-        self.record.moved_from.as_ref()
+    pub fn repo_id_there(&self) -> Option<&RepoId> {
+        self.record.repo_id_there.as_ref()
     }
 
     /// A number that stays the same as long as nobody changes what is said of the project itself.

@@ -55,7 +55,7 @@ pub(super) struct Shared {
     /// By branch, the number of the oldest snapshot that was met last.
     pub(super) first_snapshots: Cache<u64, u64>,
     /// By branch, how many snapshots there are from the oldest to the last that came from an older system.
-    pub(super) moved_snapshots: Cache<u64, ((u64, u64), u64)>,
+    pub(super) kept_migrated: Cache<u64, ((u64, u64), u64)>,
     pub(super) overviews: Overviews,
     pub(super) last_looks: LastLooks,
     pub(super) last_changes: LastChanges,
@@ -88,7 +88,7 @@ impl Projects {
                 absent_ids: AbsentIds::default(),
                 entered_snapshots: EnteredSnapshots::default(),
                 first_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
-                moved_snapshots: Cache::new(BRANCH_NUMBERS_KEPT),
+                kept_migrated: Cache::new(BRANCH_NUMBERS_KEPT),
                 overviews: Overviews::default(),
                 last_looks: LastLooks::default(),
                 last_changes: LastChanges::default(),
@@ -173,9 +173,9 @@ impl Projects {
         uses.extend(self.shared.steps.cache_uses());
         uses.push(self.shared.last_changes.cache_use());
         uses.extend(self.shared.counted_changes.cache_uses());
-        let (firsts, moved) = (&self.shared.first_snapshots, &self.shared.moved_snapshots);
+        let (firsts, migrated) = (&self.shared.first_snapshots, &self.shared.kept_migrated);
         uses.push(CacheUse::counted("first_snapshots", firsts));
-        uses.push(CacheUse::counted("moved_snapshots", moved));
+        uses.push(CacheUse::counted("moved_snapshots", migrated));
         uses.push(self.shared.overviews.cache_use());
         uses.extend(self.shared.validation.cache_uses());
         uses

@@ -214,7 +214,7 @@ fn token_of(world: &World, owner: &str, name: &str) -> String {
 fn account(world: &World, _: &Caller, name: &str) -> String {
     let made = world
         .accounts
-        .create_moved(name, name, None, &[Role::Auditor]);
+        .create_migrated(name, name, None, &[Role::Auditor]);
     made.unwrap().name().to_owned()
 }
 

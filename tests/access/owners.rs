@@ -36,7 +36,7 @@ const WAYS: [Way; 3] = [
 impl Eve {
     /// Makes an account that owns nothing.
     fn new(world: &World, name: &str) -> Self {
-        let made = world.accounts.create_moved(name, name, None, &[]);
+        let made = world.accounts.create_migrated(name, name, None, &[]);
         Self {
             name: name.to_owned(),
             number: made.unwrap().number(),

@@ -292,8 +292,8 @@ fn changed_while(
 ) -> (Result<()>, usize) {
     let (world, store, other) = pair();
     let roles = [Role::Root];
-    let moved = world.accounts.create_moved("root", "root", None, &roles);
-    moved.unwrap();
+    let migrated = world.accounts.create_migrated("root", "root", None, &roles);
+    migrated.unwrap();
     world.accounts.create("eve", PASSWORD, &roles).unwrap();
     let cookie = world.login("eve");
     let eve = world.gate.session(&cookie).unwrap();

@@ -17,14 +17,14 @@ impl Accounts {
     ///
     /// # Limits
     /// Memory of some 100 bytes for each.
-    pub fn moved(&self) -> Result<BTreeMap<String, u64>> {
-        let mut moved = BTreeMap::new();
-        for lead in self.records.folder(keys::MOVED_ACCOUNTS)?.iter() {
-            if let Some(owner) = keys::moved_owner(&lead.key) {
-                moved.insert(owner, *lead.decode::<u64>()?.value);
+    pub fn migrated(&self) -> Result<BTreeMap<String, u64>> {
+        let mut migrated = BTreeMap::new();
+        for lead in self.records.folder(keys::MIGRATED_ACCOUNTS)?.iter() {
+            if let Some(owner) = keys::migrated_owner(&lead.key) {
+                migrated.insert(owner, *lead.decode::<u64>()?.value);
             }
         }
-        Ok(moved)
+        Ok(migrated)
     }
 
     /// Makes the account of this name that an owner of an older system becomes, and remembers the owner.
@@ -32,7 +32,7 @@ impl Accounts {
     ///
     /// # Errors
     /// As [`Accounts::create`].
-    pub fn create_moved(
+    pub fn create_migrated(
         &self,
         owner: &str,
         name: &str,
@@ -48,7 +48,7 @@ impl Accounts {
             None => PasswordHash::dummy(),
         };
         self.make_and(&name, &password, roles, |number, batch| {
-            batch.write(keys::moved_account(owner), Expect::Anything, &number);
+            batch.write(keys::migrated_account(owner), Expect::Anything, &number);
         })
     }
 
@@ -74,8 +74,8 @@ impl Accounts {
 
     /// Remembers that an owner of an older system became this account, so that it is known again when the
     /// account is renamed or removed. Nothing is written where that is known, or the account is gone.
-    pub fn remember_moved(&self, owner: &str, account: &Account) -> Result<()> {
-        let (key, number) = (keys::moved_account(owner), account.number());
+    pub fn remember_migrated(&self, owner: &str, account: &Account) -> Result<()> {
+        let (key, number) = (keys::migrated_account(owner), account.number());
         self.records.retry_on_conflict(|| {
             let lead: Option<Versioned<u64>> = self.records.get(&key)?;
             let Some(kept) = self.kept(number)? else {

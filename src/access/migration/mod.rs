@@ -61,7 +61,7 @@ impl OldToken {
             .instance
             .as_ref()
             .map(|(instance, key)| key.fingerprint(token.number, instance.as_bytes()));
-        token.moved = Some(token.terms());
+        token.migrated_terms = Some(token.terms());
     }
 }
 
@@ -152,14 +152,14 @@ impl Tokens {
             }))
         })?;
         let bring = || match self.lead(old.digest)? {
-            None => self.add_moved(account, old, &scope, actor, planned),
-            Some(lead) => self.update_moved(account, old, &scope, &lead, actor, planned),
+            None => self.add_migrated(account, old, &scope, actor, planned),
+            Some(lead) => self.update_migrated(account, old, &scope, &lead, actor, planned),
         };
         self.records.retry_on_conflict(bring)
     }
 
     /// Makes a token that is not here.
-    fn add_moved(
+    fn add_migrated(
         &self,
         account: &Account,
         old: &OldToken,
@@ -184,7 +184,7 @@ impl Tokens {
             fingerprint: None,
             created_at: old.created_at.unwrap_or_else(|| self.clock.now()),
             last_used_at: old.last_used_at,
-            moved: None,
+            migrated_terms: None,
             earlier: None,
         };
         self.add(account, &mut token, actor, |_, token| {
@@ -195,7 +195,7 @@ impl Tokens {
     }
 
     /// Brings what changed of a token that came before.
-    fn update_moved(
+    fn update_migrated(
         &self,
         account: &Account,
         old: &OldToken,
@@ -215,7 +215,7 @@ impl Tokens {
         old.give_terms(scope, &mut token);
         let (wanted, held) = (token.terms(), kept.value.terms());
         let key = keys::token(account.number, token.number);
-        if wanted == held || kept.value.moved == Some(wanted) {
+        if wanted == held || kept.value.migrated_terms == Some(wanted) {
             if planned.is_none() && used.last_used_at != kept.value.last_used_at {
                 let mut batch = Batch::default();
                 batch.write(key, kept.expect(), &used);
@@ -223,7 +223,7 @@ impl Tokens {
             }
             return Ok(Brought::Unchanged);
         }
-        if kept.value.moved != Some(held) {
+        if kept.value.migrated_terms != Some(held) {
             return Err(Error::invalid(
                 "it was changed there, and here too, since it came",
             ));
@@ -265,7 +265,7 @@ impl Tokens {
             if token.digest != digest {
                 return Ok(Ended::Rotated(token.number.to_string()));
             }
-            if token.moved != Some(token.terms()) {
+            if token.migrated_terms != Some(token.terms()) {
                 return Ok(Ended::Changed(token.number.to_string()));
             }
             if execution == Execution::Apply {
@@ -276,10 +276,14 @@ impl Tokens {
     }
 
     /// The tokens of an account that came from an older system.
-    pub fn moved_of(&self, account: &Account) -> Result<Vec<TokenView>> {
+    pub fn migrated_of(&self, account: &Account) -> Result<Vec<TokenView>> {
         let kept = self.kept_of(account)?;
-        let moved = kept.iter().filter(|kept| kept.value.moved.is_some());
-        Ok(moved.map(|kept| self.view(account, &kept.value)).collect())
+        let migrated = kept
+            .iter()
+            .filter(|kept| kept.value.migrated_terms.is_some());
+        Ok(migrated
+            .map(|kept| self.view(account, &kept.value))
+            .collect())
     }
 
     /// What there is of the token with this digest.

@@ -142,8 +142,9 @@ pub(super) struct Token {
     pub(super) created_at: Timestamp,
     pub(super) last_used_at: Option<Timestamp>,
     /// For a token that came from an older system: [`Token::terms`] as they were when it last came.
+    #[serde(rename = "moved")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) moved: Option<Sha256>,
+    pub(super) migrated_terms: Option<Sha256>,
     /// The value before this one, where it counts for a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) earlier: Option<EarlierValue>,
@@ -196,7 +197,7 @@ impl Token {
     /// Has a batch forget values of it. Those of one that came from an older system stay, and lead nowhere once it is
     /// gone: what was revoked here must not come again.
     pub(super) fn forget_values(&self, ended: impl Iterator<Item = Sha256>, batch: &mut Batch) {
-        for digest in ended.filter(|_| self.moved.is_none()) {
+        for digest in ended.filter(|_| self.migrated_terms.is_none()) {
             batch.delete(keys::token_digest(digest), Expect::Anything);
         }
     }

@@ -46,7 +46,7 @@ impl Migration<'_> {
             }
         };
         if let Some(account) = &account {
-            self.moved.insert(owner.to_owned(), account.number());
+            self.migrated.insert(owner.to_owned(), account.number());
         }
         self.accounts.insert(owner.to_owned(), account.clone());
         Ok(account)
@@ -69,7 +69,7 @@ impl Migration<'_> {
             self.report.remark(Path::new(&at(owner)), &remark);
         }
         if !self.dry_run {
-            self.opened.accounts.remember_moved(owner, &account)?;
+            self.opened.accounts.remember_migrated(owner, &account)?;
         }
         self.step(Done::Unchanged, Kind::Account, &becomes.account);
         Ok(account)
@@ -86,7 +86,7 @@ impl Migration<'_> {
                 let password = becomes.password.as_deref();
                 accounts.preview(u64::MAX - met, name, password, roles)
             }
-            password => accounts.create_moved(owner, name, password.as_deref(), roles),
+            password => accounts.create_migrated(owner, name, password.as_deref(), roles),
         };
         match made {
             Ok(account) => {
@@ -123,15 +123,15 @@ impl Migration<'_> {
     fn met_account(&self, owner: &str) -> Result<Met> {
         let is_named = self.owners.has(owner);
         let here = self.account_named(&self.owners.of(owner).account)?;
-        Ok(match (here, self.moved.get(owner)) {
+        Ok(match (here, self.migrated.get(owner)) {
             (Some(account), _) if is_named => Met::Present(account),
             (_, Some(number)) => match self.opened.accounts.by_number(*number)? {
                 Some(account) => Met::Present(Account::clone(&account)),
                 None => Met::Removed,
             },
             (Some(account), None) => {
-                let mut moved = self.moved.iter();
-                let other = moved.find(|(_, number)| **number == account.number());
+                let mut migrated = self.migrated.iter();
+                let other = migrated.find(|(_, number)| **number == account.number());
                 match other {
                     Some((other, _)) => Met::OfAnother(other.clone()),
                     None => Met::Present(account),

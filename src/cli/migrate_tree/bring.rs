@@ -103,7 +103,7 @@ impl Migration<'_> {
                 &self.opened.actor,
             )?,
         };
-        let is_known = project.moved_from().is_some();
+        let is_known = project.repo_id_there().is_some();
         let writer = ProjectWriter::new(project, self.opened.actor.clone());
         if !is_known {
             writer.keep_identifier(id)?;
@@ -241,7 +241,7 @@ impl Migration<'_> {
                 return Ok(None);
             }
             Standing::Absent | Standing::Deleted => None,
-            Standing::AsMoved(found) => Some(found),
+            Standing::AsMigrated(found) => Some(found),
             standing => {
                 self.leave(old, name, branch, standing)?;
                 return Ok(None);
@@ -320,7 +320,7 @@ impl Migration<'_> {
         let (known, state, reason) = match standing {
             Standing::Changed { branch, left } => (branch.last_there(), left.clone(), CHANGED_HERE),
             Standing::Own(branch) => (0, Some(branch.head()), MADE_HERE),
-            Standing::Absent | Standing::Deleted | Standing::Taken(_) | Standing::AsMoved(_) => {
+            Standing::Absent | Standing::Deleted | Standing::Taken(_) | Standing::AsMigrated(_) => {
                 return Ok(());
             }
         };
@@ -352,7 +352,7 @@ impl Migration<'_> {
         let Some(other) = repo::optional(self.opened.projects.project(&old.repo_id))? else {
             return Ok(false);
         };
-        let there = other.moved_from().unwrap_or(&old.repo_id);
+        let there = other.repo_id_there().unwrap_or(&old.repo_id);
         let reason =
             format!("the project of this name here is {there} of the tree; it stays as it is");
         self.report.leave_out(&old.place, &reason);

@@ -50,7 +50,7 @@ struct Migration<'a> {
     accounts: BTreeMap<String, Option<Account>>,
     /// The numbers of the accounts that owners have become in earlier runs and by now: also of accounts that are
     /// gone.
-    moved: BTreeMap<String, u64>,
+    migrated: BTreeMap<String, u64>,
     /// The projects of the tree; in a dry run with the owners of those that would be here by now.
     planned: HashMap<RepoId, Option<String>>,
     /// In a dry run, how many tokens accounts would have by now, by their numbers.
@@ -104,7 +104,7 @@ pub(super) fn run(
         owners,
         token_file: args.tokens.clone(),
         accounts: BTreeMap::new(),
-        moved: opened.accounts.moved()?,
+        migrated: opened.accounts.migrated()?,
         met_tokens: HashSet::new(),
         key_file: opened.key_file(settings)?,
         key: None,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::groups::{Nature, SNAPSHOTS, decoded, nature};
 use super::report::Report;
 use crate::base::branch_name::BranchName;
-use crate::base::limits::SNAPSHOT_MOVED_NUMBER_MAX;
+use crate::base::limits::MIGRATED_SNAPSHOT_NUMBER_MAX;
 use crate::base::repo_id::{RepoId, check_name};
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::cli::{Error, Result};
@@ -376,7 +376,7 @@ impl Reading<'_, '_> {
 /// The number of the old snapshot that is called so.
 fn number_of(name: &str) -> Option<u64> {
     let number = SnapshotVersion::parse(name).ok()?.number();
-    (1..=SNAPSHOT_MOVED_NUMBER_MAX)
+    (1..=MIGRATED_SNAPSHOT_NUMBER_MAX)
         .contains(&number)
         .then_some(number)
 }

@@ -43,7 +43,7 @@ impl Migration<'_> {
             self.report.tell();
         }
         for project in self.opened.projects.all()? {
-            if let Some(id) = project.moved_from()
+            if let Some(id) = project.repo_id_there()
                 && !self.planned.contains_key(id)
             {
                 let at = format!("project {}", project.repo_id());
@@ -62,7 +62,7 @@ impl Migration<'_> {
     fn tokens_only_here(&mut self) -> Result<()> {
         let tokens = Tokens::new(&self.opened.projects);
         for account in self.opened.accounts.list()? {
-            for token in tokens.moved_of(&account)? {
+            for token in tokens.migrated_of(&account)? {
                 if !self.met_tokens.contains(&token.id) {
                     let at = format!("token {} (\"{}\" of {})", token.id, token.name, token.owner);
                     self.report.find(&at, ONLY_HERE);
@@ -110,7 +110,7 @@ impl Migration<'_> {
             }
         }
         for branch in project.branches()? {
-            if branch.is_moved() && !met.contains(branch.name()) {
+            if branch.is_migrated() && !met.contains(branch.name()) {
                 let at = format!("{}:{}", project.repo_id(), branch.name());
                 self.report.find(&at, "the branch is only here");
             }

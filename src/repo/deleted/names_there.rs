@@ -20,7 +20,7 @@ impl Projects {
             key::DELETED_PROJECTS,
             |_, kept: &DeletedRecord<ProjectRecord>| {
                 let project = &kept.record;
-                is_kept |= project.moved_from.as_ref().unwrap_or(&project.repo_id) == there;
+                is_kept |= project.repo_id_there.as_ref().unwrap_or(&project.repo_id) == there;
                 Ok::<_, Error>(())
             },
         )?;
@@ -63,14 +63,14 @@ impl Project {
 
 /// Has a batch that begins to forget a project keep its identifier there, if it came from there.
 pub(super) fn keep_project(batch: &mut Batch, number: u64, project: &ProjectRecord) {
-    if let Some(there) = &project.moved_from {
+    if let Some(there) = &project.repo_id_there {
         keep(batch, key::forgotten_project(there.as_str()), number);
     }
 }
 
 /// The same for a branch and its name.
 pub(super) fn keep_branch(batch: &mut Batch, project: u64, number: u64, branch: &BranchRecord) {
-    if branch.moved.is_some() {
+    if branch.migrated_snapshots.is_some() {
         let there = branch.name_there().as_str();
         keep(batch, key::forgotten_branch(project, there), number);
     }

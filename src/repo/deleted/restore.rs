@@ -85,7 +85,7 @@ impl Projects {
             if let Some(taken) = store.value::<u64>(&name_key)? {
                 return Err(refusal(*taken.value, number, "branch"));
             }
-            if record.moved.is_some() {
+            if record.migrated_snapshots.is_some() {
                 // Takes a number, so that a move which makes the branch anew meanwhile conflicts, and looks again.
                 store.next_number(key::BRANCH_COUNTER, batch)?;
             }

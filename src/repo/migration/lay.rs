@@ -7,7 +7,7 @@ use super::{Author, OldSnapshot, OldState, Standing};
 use crate::base::branch_name::BranchName;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ManifestId, ObjectId};
-use crate::base::limits::SNAPSHOTS_MOVED_PER_COMMIT;
+use crate::base::limits::SNAPSHOTS_MIGRATED_PER_COMMIT;
 use crate::base::snapshot_version::SnapshotVersion;
 use crate::manifest::diff::diff_at_most;
 use crate::manifest::{Draft, Editor};
@@ -53,7 +53,7 @@ impl ProjectWriter {
     /// [`crate::repo::Project::standing`] said. Nothing is written to the branch before there is a state for it. With
     /// [`Standing::Deleted`] it is made anew.
     pub fn move_branch(&self, there: &BranchName, standing: &Standing) -> Result<BranchMove<'_>> {
-        self.move_branch_by(there, standing, SNAPSHOTS_MOVED_PER_COMMIT)
+        self.move_branch_by(there, standing, SNAPSHOTS_MIGRATED_PER_COMMIT)
     }
 
     /// As [`ProjectWriter::move_branch`], with so many old snapshots in a commit.
@@ -121,7 +121,7 @@ impl BranchMove<'_> {
     /// [`Error::Invalid`] as for [`BranchMove::finish`]: many are laid before the last is there.
     ///
     /// # Limits
-    /// At most [`SNAPSHOTS_MOVED_PER_COMMIT`] wait in memory, unless another number was asked for.
+    /// At most [`SNAPSHOTS_MIGRATED_PER_COMMIT`] wait in memory, unless another number was asked for.
     pub fn add(&mut self, snapshot: OldSnapshot) -> Result<()> {
         if let Some(last) = self.waiting.last()
             && self.waiting.len() >= self.per_commit
@@ -170,7 +170,7 @@ impl BranchMove<'_> {
                 None => None,
             };
             if found.as_ref().map(|found| found.number) != self.number {
-                return Err(moved_meanwhile());
+                return Err(changed_meanwhile());
             }
             let steps = Steps {
                 name: &self.name,
@@ -225,7 +225,7 @@ impl BranchMove<'_> {
         match self.writer.standing(&self.name)? {
             Standing::Absent => Ok(()),
             Standing::Deleted if self.renews => Ok(()),
-            _ => Err(moved_meanwhile()),
+            _ => Err(changed_meanwhile()),
         }
     }
 
@@ -306,7 +306,7 @@ impl BranchMove<'_> {
 }
 
 /// The refusal of a branch that is not where it was when the move began.
-fn moved_meanwhile() -> Error {
+fn changed_meanwhile() -> Error {
     Error::invalid("the branch was made, renamed or deleted here meanwhile: run the same again")
 }
 
@@ -347,9 +347,9 @@ impl Steps<'_> {
                 message: None,
                 parent: None,
             }),
-            moved: None,
-            moved_there: None,
-            moved_from: None,
+            migrated_snapshots: None,
+            snapshots_there: None,
+            other_name_there: None,
         };
         self.put(number, record, batch)
     }
@@ -358,7 +358,7 @@ impl Steps<'_> {
     fn after(&self, branch: &Branch, batch: &mut Batch) -> Result<Option<BranchRecord>> {
         let name = self.name;
         let old = &branch.record;
-        if old.moved != Some(old.snapshots) {
+        if old.migrated_snapshots != Some(old.snapshots) {
             return Err(Error::invalid(format!(
                 "branch {name} was changed here since it was moved in"
             )));
@@ -377,7 +377,7 @@ impl Steps<'_> {
                 };
                 let record = changed.put(branch.number, BranchRecord::clone(old), batch);
                 return Ok(Some(BranchRecord {
-                    moved_there: Some(old.last_there()),
+                    snapshots_there: Some(old.last_there()),
                     ..record
                 }));
             }
@@ -432,8 +432,8 @@ impl Steps<'_> {
         }
         let Some((last, newest)) = self.snapshots.last() else {
             return BranchRecord {
-                moved: Some(record.snapshots),
-                moved_there: None,
+                migrated_snapshots: Some(record.snapshots),
+                snapshots_there: None,
                 ..record
             };
         };
@@ -463,8 +463,8 @@ impl Steps<'_> {
             updated_at: newest.created_at,
             updated_by: newest.created_by.clone(),
             last: change.or(record.last),
-            moved: Some(*last),
-            moved_there: None,
+            migrated_snapshots: Some(*last),
+            snapshots_there: None,
             ..record
         }
     }

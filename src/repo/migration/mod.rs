@@ -2,7 +2,7 @@
 //! dates and authors.
 //!
 //! The folders are read as for an import; only what is written of them differs. A branch remembers the
-//! last snapshot that moving in left it with ([`BranchRecord::moved`]): as long as it has no later one,
+//! last snapshot that moving in left it with ([`BranchRecord::migrated_snapshots`]): as long as it has no later one,
 //! nobody has changed it here, and what is new in the old system can follow. Projects and branches are known
 //! again by what they are called there, also where they were renamed here.
 

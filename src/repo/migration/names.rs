@@ -13,13 +13,13 @@ impl Projects {
     /// it is called here, else one that was made here under this identifier.
     pub fn project_from(&self, id: &RepoId) -> Result<Option<Project>> {
         let named = optional(self.project(id))?;
-        let is_it = |project: &Project| project.moved_from() == Some(id);
+        let is_it = |project: &Project| project.repo_id_there() == Some(id);
         if named.as_ref().is_some_and(is_it) {
             return Ok(named);
         }
         let mut others = self.all()?.into_iter();
-        let moved = others.find(is_it);
-        Ok(moved.or(named.filter(|project| project.moved_from().is_none())))
+        let migrated = others.find(is_it);
+        Ok(migrated.or(named.filter(|project| project.repo_id_there().is_none())))
     }
 
     /// Makes a project that an older system has under this identifier, since this time.
@@ -38,7 +38,7 @@ impl Projects {
             owner,
             created_at,
             keep: None,
-            moved_from: Some(id.clone()),
+            repo_id_there: Some(id.clone()),
             rules: Vec::new(),
         };
         self.create_project_as(&record, actor)
@@ -52,7 +52,7 @@ impl Project {
         let named = optional(self.branch(there))?;
         if named
             .as_ref()
-            .is_some_and(|branch| branch.is_moved() && branch.name_there() == there)
+            .is_some_and(|branch| branch.is_migrated() && branch.name_there() == there)
         {
             return Ok(named);
         }
@@ -64,7 +64,7 @@ impl Project {
             .iter()
         {
             let kept = record.decode::<BranchRecord>()?;
-            if kept.value.moved_from.as_ref() == Some(there) {
+            if kept.value.other_name_there.as_ref() == Some(there) {
                 return Ok(Some(self.branch_of(record.number(), kept)));
             }
         }
@@ -82,9 +82,9 @@ impl ProjectWriter {
         let store = self.projects.store().as_ref();
         store.commit_prepared(|batch| {
             let kept = self.require_project()?;
-            if kept.value.moved_from.is_none() {
+            if kept.value.repo_id_there.is_none() {
                 let record = ProjectRecord {
-                    moved_from: Some(id.clone()),
+                    repo_id_there: Some(id.clone()),
                     ..ProjectRecord::clone(&kept.value)
                 };
                 batch.write(key::project(self.number()), kept.expect(), &record);

@@ -6,8 +6,8 @@ use crate::repo::{Branch, Project, Result, Revision, optional};
 
 impl Branch {
     /// True if it was brought from an older system.
-    pub fn is_moved(&self) -> bool {
-        self.record.moved.is_some()
+    pub fn is_migrated(&self) -> bool {
+        self.record.migrated_snapshots.is_some()
     }
 
     /// The number of the last snapshot that the older system had taken when the branch was last brought
@@ -32,7 +32,7 @@ pub enum Standing {
     /// It is not here, and its name is that of another one that was brought from there.
     Taken(Branch),
     /// Nobody has changed it since.
-    AsMoved(Branch),
+    AsMigrated(Branch),
     /// It was changed here since.
     Changed {
         /// The branch as it is now.
@@ -48,7 +48,7 @@ impl Standing {
     /// The branch, if it is here.
     pub fn branch(&self) -> Option<&Branch> {
         match self {
-            Self::AsMoved(branch) | Self::Changed { branch, .. } | Self::Own(branch) => {
+            Self::AsMigrated(branch) | Self::Changed { branch, .. } | Self::Own(branch) => {
                 Some(branch)
             }
             Self::Absent | Self::Deleted | Self::Taken(_) => None,
@@ -74,11 +74,11 @@ impl Project {
         if branch.name_there() != there {
             return Ok(Standing::Taken(branch));
         }
-        let Some(snapshots) = branch.record.moved else {
+        let Some(snapshots) = branch.record.migrated_snapshots else {
             return Ok(Standing::Own(branch));
         };
         if snapshots == branch.snapshot_count() {
-            return Ok(Standing::AsMoved(branch));
+            return Ok(Standing::AsMigrated(branch));
         }
         let left = optional(branch.snapshot(SnapshotVersion::new(snapshots + 1)))?;
         Ok(Standing::Changed { branch, left })

@@ -63,9 +63,9 @@ impl ProjectWriter {
                 message: None,
                 parent: None,
             }),
-            moved: None,
-            moved_there: None,
-            moved_from: None,
+            migrated_snapshots: None,
+            snapshots_there: None,
+            other_name_there: None,
         };
         let name_key = key::branch_name(self.number(), name.as_str());
         let exists = || Ok::<_, Error>(store.record(&name_key)?.is_some());
