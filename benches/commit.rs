@@ -136,7 +136,8 @@ fn main() {
         let (p50, p50_log, ratio, p99) = (median(p50), median(p50_log), median(ratio), median(p99));
         let (rate, rate_log, rate_ratio) = (median(rate), median(rate_log), median(rate_ratio));
         println!(
-            "{writers:7} | {bytes_a_save:12} | {p50:11.3} | {p50_log:10.3} | {ratio:9.2} | {p99:11.2} | {rate:6.0} | {rate_log:6.0} | {rate_ratio:.2}"
+            "{writers:7} | {bytes_a_save:12} | {p50:11.3} | {p50_log:10.3} | {ratio:9.2} | \
+             {p99:11.2} | {rate:6.0} | {rate_log:6.0} | {rate_ratio:.2}"
         );
         match writers {
             1 => at_most("one save, p50, in appends of the log", 1.3, ratio),

@@ -83,8 +83,8 @@ impl Records {
         self.each_version(prefix, |found| look(found.value))
     }
 
-    /// The same with their versions. They are those of now, where what memory keeps may be as old as a look at what others
-    /// write.
+    /// The same with their versions. They are those of now, where what memory keeps may be as old as a look at what
+    /// others write.
     ///
     /// # Limits
     /// As [`Records::each`].

@@ -33,8 +33,8 @@ pub fn ahead_ms(before: Timestamp, told: Timestamp, after: Timestamp) -> i64 {
     (before.ms() - told.ms()).max(0) + (after.ms() - told.ms()).min(0)
 }
 
-/// How far a clock that is so many milliseconds ahead is from the database's, as in "40 s behind the database's"; `None`
-/// where that is not too far for a daemon.
+/// How far a clock that is so many milliseconds ahead is from the database's, as in "40 s behind the database's";
+/// `None` where that is not too far for a daemon.
 pub fn told_of_skew(ahead_ms: i64) -> Option<String> {
     if ahead_ms.unsigned_abs() <= CLOCK_SKEW_MAX_MS {
         return None;

@@ -88,7 +88,7 @@ pub const SNAPSHOTS_SEARCHED_MAX: usize = 1000;
 pub const LAST_CHANGE_STRIDE: u64 = 1024;
 /// Snapshots that a search for a state or a blob through all branches of a project looks at; after these, only heads.
 pub const PROJECT_SNAPSHOTS_SEARCHED_MAX: usize = 100_000;
-/// Longest search for a commit id or the commits of a path, or walk that computes ids, in seconds; the next comes farther.
+/// Longest search for a commit id or the commits of a path, or walk that computes ids, in seconds; the next goes on.
 pub const COMMIT_SEARCH_S_MAX: i64 = 10;
 /// Changes from before the asked time that are looked through for one that led to what a younger branch begins with.
 pub const BEGINNINGS_SEARCHED_MAX: usize = 1_000;
@@ -361,7 +361,7 @@ pub const LAST_CHANGES_BYTES: u64 = 8 << 20;
 pub const PATH_PLACES_KEPT_MAX: usize = 30_720;
 /// Memory for the paths and states of branches' histories, in bytes: some 60 a snapshot.
 pub const HISTORY_STEPS_BYTES: u64 = 16 << 20;
-/// Counts of files that changes of branches changed, and as many of lines, kept in memory, entries of some hundred bytes.
+/// Counts of the files that changes of branches changed, and as many of lines, in memory, some hundred bytes each.
 pub const CHANGE_COUNTS_ENTRIES: usize = 32_768;
 /// Memory for states of the hash from which digests go on, in bytes.
 pub const DIGEST_STATES_BYTES: u64 = 8 << 20;

@@ -192,8 +192,8 @@ pub(super) fn server_key(
     Ok(key)
 }
 
-/// Refuses to give a store another key beside daemons, which go on with the one that it has: each would refuse the tokens
-/// that were bound at the others.
+/// Refuses to give a store another key beside daemons, which go on with the one that it has: each would refuse the
+/// tokens that were bound at the others.
 ///
 /// # Errors
 /// [`Error::Failed`] while there are any.

@@ -79,8 +79,8 @@ pub(super) fn write_json<T: Serialize>(out: &mut dyn Write, value: &T) -> Result
 /// which command undoes the change.
 ///
 /// # Errors
-/// What `written` failed with, as [`Error::AfterChange`]: who does not know that the change was made would make it again, or
-/// look for what it removed. To a reader that left nothing is said.
+/// What `written` failed with, as [`Error::AfterChange`]: who does not know that the change was made would make it
+/// again, or look for what it removed. To a reader that left nothing is said.
 pub(super) fn of_change(
     written: std::result::Result<(), impl Into<Error>>,
     out: &mut dyn Write,
@@ -102,8 +102,8 @@ pub(super) fn of_change(
     })
 }
 
-/// What was read to tell of a change that was made; `None` where it cannot be read any more, which the log says. An error
-/// would be taken for one of the change.
+/// What was read to tell of a change that was made; `None` where it cannot be read any more, which the log says. An
+/// error would be taken for one of the change.
 pub(super) fn known<T, E: Display>(read: std::result::Result<T, E>) -> Option<T> {
     read.inspect_err(
         |error| tracing::warn!(%error, "not all can be told of a change that was made"),

@@ -173,8 +173,8 @@ impl Threads {
         may_block(work)
     }
 
-    /// The same for what is answered from memory, or frees the other clients itself when it has to read. It waits for nothing
-    /// that takes longer.
+    /// The same for what is answered from memory, or frees the other clients itself when it has to read. It waits for
+    /// nothing that takes longer.
     ///
     /// # Errors
     /// As [`Threads::run`].

@@ -106,8 +106,8 @@ impl Service {
         }
     }
 
-    /// True while so few connections find a place, of all or of one client, that those which are answered give theirs up,
-    /// so that nobody waits for the place of one that rests, or is refused for it.
+    /// True while so few connections find a place, of all or of one client, that those which are answered give theirs
+    /// up, so that nobody waits for the place of one that rests, or is refused for it.
     pub(in crate::http) fn is_crowded(&self, peer: Peer) -> bool {
         let limits = &self.settings.limits;
         let open = self.tallies.connections_open.get();

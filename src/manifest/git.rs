@@ -33,18 +33,19 @@ impl TreeIds {
         CacheUse::counted("git_tree_ids", &self.known)
     }
 
-    /// The id git gives the tree of the directory with this root. Whoever asks for one that is being computed waits for it.
+    /// The id git gives the tree of the directory with this root. Whoever asks for one that is being computed waits for
+    /// it.
     ///
     /// # Limits
-    /// Memory for the nodes on the way to an entry, however many there are: git's text of a directory is hashed as it is
-    /// made.
+    /// Memory for the nodes on the way to an entry, however many there are: git's text of a directory is hashed as it
+    /// is made.
     pub fn of(&self, source: &impl NodeSource, root: NodeId) -> Result<GitId> {
         let mut is_above_others = false;
         let id = get_or_make(&self.known, &root, || {
             self.compute(source, root, &mut is_above_others)
         })?;
         if is_above_others {
-            // What was asked for since it came stays where others go: to know it again would take all of those below it.
+            // A look keeps it where others must make room: to make it again would take all trees below it.
             let _ = self.known.get(&root);
         }
         Ok(id)

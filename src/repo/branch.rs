@@ -142,8 +142,8 @@ impl Project {
     /// What it holds, all branches together.
     ///
     /// # Limits
-    /// Of the projects that were asked about last it is kept until one of their branches changes: it reads the records of
-    /// all branches. Whoever asks meanwhile waits for it.
+    /// Of the projects that were asked about last it is kept until one of their branches changes: it reads the records
+    /// of all branches. Whoever asks meanwhile waits for it.
     pub fn overview(&self) -> Result<Overview> {
         // First: what changes while they are read makes the next state.
         let branches = (self.number(), self.branches_state()?);

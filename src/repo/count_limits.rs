@@ -8,8 +8,8 @@ use crate::base::limits::{BRANCHES_PER_PROJECT_MAX, PROJECTS_PER_ACCOUNT_MAX};
 /// same moment are counted each for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountLimits {
-    /// Most projects of one account, so that those of one do not slow the lists of all others. With so many deleted ones
-    /// that can be restored, it gets no new ones.
+    /// Most projects of one account, so that those of one do not slow the lists of all others. With so many deleted
+    /// ones that can be restored, it gets no new ones.
     pub projects_account_max: u64,
     /// Most branches of one project. The same holds of its deleted ones.
     pub branches_project_max: u64,

@@ -133,8 +133,8 @@ impl Error {
         Self::NotFound { what }
     }
 
-    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says. What is not there
-    /// then was made, and has gone since.
+    /// The same where it came when a change had been made already, as [`StoreError::after_change`] says. What is not
+    /// there then was made, and has gone since.
     #[must_use]
     pub fn after_change(self) -> Self {
         match &self {

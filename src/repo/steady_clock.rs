@@ -26,8 +26,8 @@ const TOLD_BACK_MS: i64 = 60_000;
 /// seen and what has passed since, if that is later.
 ///
 /// A clock that jumps ahead by more than [`CLOCK_DOUBT_S`] is doubted: what it makes expire is refused
-/// as long as it shows so, but it does not move the mark until it has run so for as long. What it has skipped then makes
-/// nothing old that is removed by its age: it may have been wrong all the same.
+/// as long as it shows so, but it does not move the mark until it has run so for as long. What it has skipped then
+/// makes nothing old that is removed by its age: it may have been wrong all the same.
 #[derive(Debug)]
 pub struct SteadyClock {
     clock: Arc<dyn Clock>,
@@ -121,8 +121,8 @@ impl SteadyClock {
         look.mark.saturating_sub(look.shown).max(0).unsigned_abs() / 1000
     }
 
-    /// Puts the mark back to the machine's clock, which the audit log tells. What expired by the mark, and was not marked
-    /// as expired, counts again.
+    /// Puts the mark back to the machine's clock, which the audit log tells. What expired by the mark, and was not
+    /// marked as expired, counts again.
     ///
     /// # Errors
     /// Those of the store.
@@ -203,8 +203,8 @@ impl SteadyClock {
             && uptime.saturating_sub(since) >= DOUBT_MS
         {
             tracing::info!(
-                "the clock has run on for a day since it jumped ahead, and is believed; what it skipped makes nothing old \
-                 that is removed by its age"
+                "the clock has run on for a day since it jumped ahead, and is believed; what it skipped makes nothing \
+                 old that is removed by its age"
             );
             self.skip(SkippedTime {
                 from: Timestamp::from_ms(mark.saturating_add(since)),

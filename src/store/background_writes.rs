@@ -126,8 +126,8 @@ impl BackgroundWrites {
         meant.cloned().collect()
     }
 
-    /// As [`BackgroundWrites::flush_within`], a second at most: a store that hangs holds up nobody for what is of little
-    /// interest.
+    /// As [`BackgroundWrites::flush_within`], a second at most: a store that hangs holds up nobody for what is of
+    /// little interest.
     pub fn flush(&self, prefix: &str) {
         self.flush_within(prefix, FLUSH_MAX);
     }

@@ -40,8 +40,8 @@ pub enum StoreError {
         #[source]
         source: serde_json::Error,
     },
-    /// The disk is full, or a file became longer than this process may make one. Nothing was changed; it heals when there
-    /// is room.
+    /// The disk is full, or a file became longer than this process may make one. Nothing was changed; it heals when
+    /// there is room.
     #[error("no space left on the disk")]
     Full,
     /// The disk has less room than is to stay free. Nothing was changed; it heals when there is more.
@@ -57,7 +57,8 @@ pub enum StoreError {
          system is short of file descriptors or memory"
     )]
     Busy,
-    /// A lock that somebody holds in the database was in the way for too long. Nothing was changed; it heals when that ends.
+    /// A lock that somebody holds in the database was in the way for too long. Nothing was changed; it heals when that
+    /// ends.
     #[error("a lock in the database is in the way; pg_stat_activity shows who holds it")]
     LockInTheWay,
     /// The database does not answer. Nothing was changed; it heals when it does.
@@ -87,7 +88,8 @@ pub enum StoreError {
     /// The bucket of large files does not answer, or refuses. Nothing was changed; it heals when it does.
     #[error("the bucket of large files does not answer")]
     BucketAway,
-    /// The bucket of large files has no room, or its quota is used up. Nothing was changed; it heals when there is room.
+    /// The bucket of large files has no room, or its quota is used up. Nothing was changed; it heals when there is
+    /// room.
     #[error("the bucket of large files takes no more: it is full, or its quota is used up")]
     BucketFull,
     /// The bucket of large files refuses writes to the keys that it is asked with. Nothing was changed; it heals when
@@ -103,8 +105,8 @@ pub enum StoreError {
     /// Between the beginning of an upload and its commit went more than a day.
     #[error("the upload took longer than a day, and what it brought is gone; send it again")]
     Expired,
-    /// What was put ahead of a commit was kept no longer: a collection has begun when its pin was over, or another server
-    /// has taken the place of the one that had it. Nothing was changed.
+    /// What was put ahead of a commit was kept no longer: a collection has begun when its pin was over, or another
+    /// server has taken the place of the one that had it. Nothing was changed.
     #[error(
         "the database could not be reached for so long that what was read in was no longer kept, or another server has \
          taken its place; begin again"

@@ -288,8 +288,8 @@ pub struct Migrated {
 /// # Invariants
 /// Objects never change. What [`Store::commit`] acknowledged is durable and visible to every later
 /// read; what it refused changed nothing. A read never returns what is not durable. Nobody reads a record, by
-/// itself or in a folder, and later as it was before. Where the store lies on this machine, nobody who has seen a write of
-/// records, by a scan, too, later reads a record or a folder as it was before that.
+/// itself or in a folder, and later as it was before. Where the store lies on this machine, nobody who has seen a write
+/// of records, by a scan, too, later reads a record or a folder as it was before that.
 pub trait Store: Send + Sync + fmt::Debug {
     /// The object with this id, `None` if there is none. The bytes are as they lie there: the caller
     /// holds them against the id (see [`objects::Objects`]).

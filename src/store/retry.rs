@@ -63,7 +63,8 @@ impl Attempts {
             may_block(|| thread::sleep(if is_in_the_way { NOTICED_AFTER } else { PAUSE }));
             // Another daemon may have written the record at the end of the attempt.
             if is_in_the_way && self.meet(store, key)?.is_some() {
-                let reason = "it is in the way of every change, and nobody writes it: this record or the one that leads to it is damaged";
+                let reason = "it is in the way of every change, and nobody writes it: this record \
+                              or the one that leads to it is damaged";
                 return Err(StoreError::DamagedRecord {
                     key: key.to_owned(),
                     source: serde_json::Error::custom(reason),

@@ -278,8 +278,9 @@ fn refusals_are_told_in_the_background_so_many_a_minute_and_counted() {
         gate.note_refusal(what, &refusal, address(), "GET /x");
     };
     let record = |action: &str, more: &str| {
+        let detail = r#""detail":"expired token: GET /x""#;
         format!(
-            r#"{{"by":"eve","from":"2001:db8::7","action":"{action}","token":[7,"abcdef"],"detail":"expired token: GET /x"{more}}}"#
+            r#"{{"by":"eve","from":"2001:db8::7","action":"{action}","token":[7,"abcdef"],{detail}{more}}}"#
         )
     };
     let most = usize::try_from(OF_ACCOUNT_MINUTE_MAX).unwrap();

@@ -126,7 +126,8 @@ fn what_expired_stays_so_when_the_clock_goes_back_and_the_service_starts_anew() 
         told,
         [
             "WARN the clock has gone back; sessions and tokens expire by the time that was expected; if \
-             the clock is right, start once with --trust-clock clock=2026-10-30T00:00:00.000Z expected=2026-11-02T00:00:00.000Z"
+             the clock is right, start once with --trust-clock clock=2026-10-30T00:00:00.000Z \
+             expected=2026-11-02T00:00:00.000Z"
         ]
     );
     assert_eq!(world.listed(), states);

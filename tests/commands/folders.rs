@@ -128,8 +128,8 @@ fn a_store_that_has_lost_its_format_is_told_and_left_as_it_is() {
     let kept = fs::read(&format).unwrap();
     fs::remove_file(&format).unwrap();
     let said = format!(
-        "siteconf: {}: FORMAT is missing although store.db is there; put it back with the number that it had, from a copy of \
-         the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store from a backup",
+        "siteconf: {}: FORMAT is missing although store.db is there; put it back with the number that it had, from a \
+         copy of the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store from a backup",
         stage.shown("data")
     );
     for words in [

@@ -74,8 +74,8 @@ fn of_a_backup_with_a_file_that_cannot_be_read_the_rest_is_restored() {
     let ran = run_without(&file, restore.arg("--what-is-sound"));
     let said = format!(
         "{unreadable}siteconf: the backup was damaged: 1 of its files are not restored, or not whole; \"siteconf debug \
-         check --deep\" names the files and states that the store lacks. Keep that backup, and name another place for the \
-         next one\n"
+         check --deep\" names the files and states that the store lacks. Keep that backup, and name another place for \
+         the next one\n"
     );
     assert_eq!(String::from_utf8_lossy(&ran.stderr), said);
     assert_eq!(ran.status.code(), Some(1));

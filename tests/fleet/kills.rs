@@ -26,7 +26,8 @@ const ROUNDS_A_STORE: u64 = 25;
 const ROUNDS_A_FAILOVER: u64 = 10;
 /// Longest wait between the last counted answer and a fault, in microseconds.
 const PAUSE_US_MAX: u64 = 3_000;
-/// How long changes may be refused when the primary was killed, says README; and on a machine that stands still meanwhile.
+/// How long changes may be refused when the primary was killed: as README says, and at most, for the machine of the
+/// test may stand still meanwhile.
 const FAILOVER_USUAL: Duration = Duration::from_secs(5);
 const FAILOVER_MAX: Duration = Duration::from_secs(45);
 /// Answers that are waited for after a fault, and for how long: none comes where all clients wait for the end.

@@ -294,7 +294,11 @@ fn refusals_are_told_with_whom_and_whence_and_without_secrets() {
             .collect()
     };
     soon(|| refused().len() >= 4);
-    let from = |by: &str, action: &str, detail: String| json!({ "by": by, "from": "127.0.0.1", "action": action, "detail": detail });
+    let from = |by: &str, action: &str, detail: String| {
+        json!({
+            "by": by, "from": "127.0.0.1", "action": action, "detail": detail
+        })
+    };
     let read = format!("GET {}", project.read("/branches"));
     let mut expired = from("alice", "token-refused", format!("expired token: {read}"));
     expired["tokenId"] = token["tokenId"].clone();

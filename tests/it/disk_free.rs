@@ -166,8 +166,8 @@ fn the_status_goes_by_the_room_that_the_running_service_keeps_free() {
     let refused = |status: &serde_json::Value| status["writes_refused"].as_str().map(str::to_owned);
     let told = status(&daemon, &[]);
     let why = format!(
-        "{} bytes are free on the disk, less than disk_free_min, which is 1000000000000000000 for the service that runs: \
-         saves are refused until there is more, or it is started with a lower one",
+        "{} bytes are free on the disk, less than disk_free_min, which is 1000000000000000000 for the service that \
+         runs: saves are refused until there is more, or it is started with a lower one",
         told["free_bytes"]
     );
     assert_eq!(refused(&told), Some(why));

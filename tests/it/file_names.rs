@@ -229,8 +229,8 @@ fn a_plus_is_a_plus_in_a_path_and_a_space_in_a_query() {
     }
 }
 
-/// Of each kind one: a mark of direction, the end of a line, what joins, a soft hyphen, a tag, a letter's filler, a vowel
-/// that is not written, what keeps letters apart.
+/// Of each kind one: a mark of direction, the end of a line, what joins, a soft hyphen, a tag, a letter's filler, a
+/// vowel that is not written, what keeps letters apart.
 const UNSEEN: [&str; 8] = [
     "a\u{202e}b",
     "a\u{2028}b",

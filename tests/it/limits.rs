@@ -171,9 +171,9 @@ fn an_account_has_as_many_projects_and_a_project_as_many_branches_as_allowed() {
 /// Why nothing more is made beside so many that are deleted, of which two are allowed.
 fn full_of_deleted(whose: &str, count: u64, what: &str) -> String {
     format!(
-        "{whose} has {count} deleted {what} that can still be restored, and no more are made from 2 on: wait until some \
-         are forgotten (not before what the list of what was deleted says, as kept_until), or ask the operator of the service, who \
-         can have them forgotten at once: siteconf gc --keep-deleted-days N"
+        "{whose} has {count} deleted {what} that can still be restored, and no more are made from 2 on: wait until \
+         some are forgotten (not before what the list of what was deleted says, as kept_until), or ask the operator of \
+         the service, who can have them forgotten at once: siteconf gc --keep-deleted-days N"
     )
 }
 

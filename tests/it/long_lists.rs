@@ -190,7 +190,11 @@ const MOVED: usize = 1_200;
 /// `main` as it was when `old` was made of it, but for a folder that was moved, files that were moved without
 /// it, and one that was changed. Gives all differences.
 fn moved(project: &Project) -> Vec<Value> {
-    let file = |action: &str, path: String, content: String| json!({ "action": action, "file_path": path, "content": content });
+    let file = |action: &str, path: String, content: String| {
+        json!({
+            "action": action, "file_path": path, "content": content
+        })
+    };
     let batch = |actions: Vec<Value>| {
         let actions = json!({ "actions": actions });
         let made = project.user.post(&project.on("main", "/batch"), &actions);

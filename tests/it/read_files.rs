@@ -173,7 +173,8 @@ fn the_encodings_of_real_clients_all_name_the_file() {
         "dir%2Fa%2Bb%25c%23d%3Fe%26f%3Dg%3Bh%2Ci~j_k-l.m(1)%5B2%5D%7B3%7D%7C%5E%60'%22%40%3A!%24*.xml".into(),
         "dir%2Fa+b%25c%23d%3Fe&f=g;h,i~j_k-l.m(1)[2]%7B3%7D|^%60'%22@:!$*.xml".into(),
         "dir%2Fa+b%25c%23d%3Fe&f=g%3Bh%2Ci~j_k-l%2Em%281%29%5B2%5D%7B3%7D%7C%5E%60%27%22@:%21$%2A%2Exml".into(),
-        "dir%2Fa%2Bb%25c%23d%3Fe%26f%3Dg%3Bh%2Ci%7Ej%5Fk%2Dl%2Em%281%29%5B2%5D%7B3%7D%7C%5E%60%27%22%40%3A%21%24*%2Exml".into(),
+        "dir%2Fa%2Bb%25c%23d%3Fe%26f%3Dg%3Bh%2Ci%7Ej%5Fk%2Dl%2Em\
+         %281%29%5B2%5D%7B3%7D%7C%5E%60%27%22%40%3A%21%24*%2Exml".into(),
     ] {
         let target = project.read(&format!("/files/{encoded}/raw"));
         reader.get(&target).assert_bytes(200, b"x");

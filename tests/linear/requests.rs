@@ -72,7 +72,10 @@ impl Wish {
                 ..get(file(*path))
             },
             Self::Update(contents) => {
-                let update = |(path, content): &(usize, Content)| json!({ "action": "update", "file_path": PATHS[*path], "content": body(*content) });
+                let update = |(path, content): &(usize, Content)| {
+                    let content = body(*content);
+                    json!({ "action": "update", "file_path": PATHS[*path], "content": content })
+                };
                 let actions: Vec<_> = contents.iter().map(update).collect();
                 with_json(
                     "POST",

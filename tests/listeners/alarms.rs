@@ -62,7 +62,8 @@ tests:
           - exp_labels: { severity: warning, instance: folder }
             exp_annotations:
               summary: "the last collection of siteconf on folder that came to its end is older than eight days"
-              description: "siteconf gc gives room back that nothing needs; journalctl -u siteconf-gc says why it does not."
+              description: "siteconf gc gives room back that nothing needs;
+                journalctl -u siteconf-gc says why it does not."
 "#;
     assert_alarms(cases);
 }
@@ -89,7 +90,8 @@ tests:
           - exp_labels: { severity: warning, instance: one }
             exp_annotations:
               summary: "siteconf on one says that it is not ready"
-              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away,
+                little room on the disk, a wrong clock."
       - alertname: SiteconfErrors
         eval_time: 30m
         exp_alerts:
@@ -133,7 +135,8 @@ tests:
           - exp_labels: { severity: critical, instance: one }
             exp_annotations:
               summary: "siteconf on one refuses changes"
-              description: "The disk is full, the database is away, or a write has failed, after which it must be restarted. The log says which."
+              description: "The disk is full, the database is away, or a write has failed, after which it
+                must be restarted. The log says which."
       - alertname: SiteconfDiskLow
         eval_time: 15m
       - alertname: SiteconfDiskLow
@@ -150,7 +153,8 @@ tests:
           - exp_labels: { severity: warning, instance: one }
             exp_annotations:
               summary: "the file of the log of siteconf's store on one is longer than 512 MiB"
-              description: "At 192 MiB its room is used again, unless a process that reads the store for long, such as a suspended command, holds it."
+              description: "At 192 MiB its room is used again, unless a process that reads the store for long,
+                such as a suspended command, holds it."
 "#;
     assert_alarms(cases);
 }

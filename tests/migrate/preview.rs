@@ -110,9 +110,12 @@ fn a_branch_whose_old_snapshots_cannot_be_listed_waits() {
     let expected = [
         "user/ann/acme/shop0.erp/.snapshots: it is a symbolic link",
         "user/ann/acme/shop1.erp/.snapshots/test: it is no branch's folder of snapshots",
-        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the branch is brought before they can",
-        "user/ann/acme/shop0.erp/test: its old snapshots cannot be listed; nothing of the branch is brought before they can",
-        "user/ann/acme/shop1.erp/test: its old snapshots cannot be listed; nothing of the branch is brought before they can",
+        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the \
+         branch is brought before they can",
+        "user/ann/acme/shop0.erp/test: its old snapshots cannot be listed; nothing of the \
+         branch is brought before they can",
+        "user/ann/acme/shop1.erp/test: its old snapshots cannot be listed; nothing of the \
+         branch is brought before they can",
     ];
     let expected = expected.map(|line| format!("siteconf: {line}"));
     assert_eq!(told, expected);
@@ -140,7 +143,8 @@ fn a_branch_that_is_not_wanted_waits_for_no_old_snapshots() {
     let expected = [
         "user/ann/acme/shop0.erp/.snapshots: it is no folder of old snapshots",
         "user/ann/acme/shop0.erp/feature%2Fx: there is a branch of this name that was made here; it stays as it is",
-        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the branch is brought before they can",
+        "user/ann/acme/shop0.erp/main: its old snapshots cannot be listed; nothing of the \
+         branch is brought before they can",
         "user/ann/acme/shop0.erp/test: it was deleted here; --renew makes it anew",
     ];
     let expected = expected.map(|line| format!("siteconf: {line}"));

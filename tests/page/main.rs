@@ -1,8 +1,9 @@
 //! The page in browsers: `journeys.mjs` drives Debian's Chromium, and its Firefox through `everywhere.mjs`, against a
-//! daemon. Whatever the browser complains of, a violation of the page's policy first of all, fails the run. `webkit.mjs`
-//! goes the main way in the engine of Safari. And the files it is made of (`assets`).
+//! daemon. Whatever the browser complains of, a violation of the page's policy first of all, fails the run.
+//! `webkit.mjs` goes the main way in the engine of Safari. And the files it is made of (`assets`).
 //!
-//! The files of journeys are dealt out to tests that run beside each other, each with a daemon and a browser of its own.
+//! The files of journeys are dealt out to tests that run beside each other, each with a daemon and a browser of its
+//! own.
 //!
 //! `install` gets what it takes. On a machine without it the test says that it was left out; with `CI=true` that
 //! is a failure. With `SITECONF_PAGE_SHOTS` pictures of all screens go into that folder; `SITECONF_PAGE_ONLY` is

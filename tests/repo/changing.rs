@@ -43,7 +43,8 @@ pub(crate) fn change() -> impl Strategy<Value = (usize, Change)> {
     (0..4_usize, change)
 }
 
-/// Does a change in one of so many branches, and answers how many there are then. Does what can be done; what cannot, such as deleting what is not there, changes nothing.
+/// Does a change in one of so many branches, and answers how many there are then. What cannot be done, such as deleting
+/// what is not there, changes nothing.
 pub(crate) fn apply(scene: &Scene, branches: usize, on: usize, change: &Change) -> usize {
     let name = branch(&branch_name(on % branches));
     let now = scene.project.branch(&name).unwrap();

@@ -75,7 +75,8 @@ macro_rules! on_every_engine {
         mod on_postgres {
             $(#[test] fn $check() {
                 let database = crate::server::Database::new();
-                super::$check(&crate::fixture::Scene::on(siteconf::store::record_cache::RecordCache::new(database.open())));
+                let store = siteconf::store::record_cache::RecordCache::new(database.open());
+                super::$check(&crate::fixture::Scene::on(store));
             })+
         }
     };

@@ -124,7 +124,8 @@ fn a_counter_that_is_lost_is_told() {
         let findings = store.check(false).findings;
         assert_eq!(findings.len(), 1, "{findings:?}");
         let begins = format!("record \"{counter}\" says 0, and record \"{of}");
-        let ends = "numbers would be given twice, so let nobody make anything in this store, and restore an earlier backup";
+        let ends = "numbers would be given twice, so let nobody make anything in this store, and \
+                    restore an earlier backup";
         assert!(findings[0].starts_with(&begins), "{findings:?}");
         assert!(findings[0].ends_with(ends), "{findings:?}");
     }

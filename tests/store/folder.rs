@@ -104,9 +104,9 @@ fn a_folder_of_another_format_is_refused_and_left_alone() {
         SqliteStore::open_beside,
         SqliteStore::open_read_only,
     ];
-    let none = "FORMAT does not name a format of siteconf; if a store is here, put it back with the number that it had, from a \
-                copy of the folder or as objects-layout.md (\"Data folder\") shows it, or restore the store \
-                from a backup";
+    let none = "FORMAT does not name a format of siteconf; if a store is here, put it back with the number that it \
+                had, from a copy of the folder or as objects-layout.md (\"Data folder\") shows it, or restore the \
+                store from a backup";
     for (format, reason) in [
         (
             "siteconf 4\n",

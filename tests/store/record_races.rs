@@ -1,6 +1,6 @@
 //! What the cache of records keeps where another process writes and others read while something is read or committed
-//! here, and no look has found that yet, which over a network is so for 20 ms; and where others write all the time, or a
-//! commit of this process is known late.
+//! here, and no look has found that yet, which over a network is so for 20 ms; and where others write all the time, or
+//! a commit of this process is known late.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -266,8 +266,8 @@ fn another_program(root: &Path) -> Connection {
     db
 }
 
-/// What SQLite has copied of the log it does not copy again while anybody has the database open, and after a failed sync
-/// it may not be on the disk.
+/// What SQLite has copied of the log it does not copy again while anybody has the database open, and after a failed
+/// sync it may not be on the disk.
 #[test]
 fn what_was_copied_of_the_log_before_a_failure_is_not_trusted_while_a_process_has_it_open() {
     let root = tempfile::tempdir().unwrap();

@@ -243,7 +243,8 @@ impl Cluster {
         self.primary.stop();
     }
 
-    /// Has the standby take the place of the primary, which knows nothing of it, and goes on if it does not stand still.
+    /// Has the standby take the place of the primary, which knows nothing of it, and goes on if it does not stand
+    /// still.
     pub(crate) fn replace(&mut self) {
         let standby = self.standby.take().expect("it was added");
         self.replaced = Some(mem::replace(&mut self.primary, standby));

@@ -101,8 +101,8 @@ impl Proxy {
         *self.shared.server.lock().unwrap() = server;
     }
 
-    /// Has the connections that there are carry nothing from now on, and stay: as of a server whose machine has lost its
-    /// power, with another in its place.
+    /// Has the connections that there are carry nothing from now on, and stay: as of a server whose machine has lost
+    /// its power, with another in its place.
     pub(crate) fn silence(&self) {
         let begun = self.shared.begun.load(Ordering::Acquire);
         self.shared.first_heard.store(begun, Ordering::Release);

@@ -1,5 +1,5 @@
 //! Checks of the source text itself: the arrows between the layers, what belongs to one layer only,
-//! circles of files, the length of files and folders, words that are not used, and what a visitor sees
+//! circles of files, the length of files, lines and folders, words that are not used, and what a visitor sees
 //! at the top.
 
 mod circles;
@@ -57,6 +57,9 @@ const TOP_LEVEL: [&str; 7] = [
 ];
 
 const FILE_LINES_MAX: usize = 500;
+const LINE_CHARS_MAX: usize = 120;
+/// The one file whose lines may be longer: requests as clients of others have sent them.
+const LONG_LINES: &str = "tests/clients/replayed.rs";
 const FOLDER_FILES_MAX: usize = 16;
 const HTTP_LOOSE_FILES_MAX: usize = 8;
 /// One screen.
@@ -107,6 +110,20 @@ fn files_are_short() {
     }
     hold(&root().join("src/lib.rs"), FRONT_DOOR_LINES_MAX);
     hold(&root().join("src/main.rs"), 20);
+    assert_none(&faults);
+}
+
+#[test]
+fn lines_are_short() {
+    let mut faults = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        for path in rust_files(&root().join(folder)) {
+            let name = shown(&path);
+            if name != LONG_LINES {
+                faults.extend(long_lines(&name, &read(&path)));
+            }
+        }
+    }
     assert_none(&faults);
 }
 
@@ -191,6 +208,13 @@ fn the_checks_find_what_they_look_for() {
     assert_eq!(crowded(&many[..16]), [""; 0]);
     let loose: Vec<_> = (0..9).map(|n| format!("src/http/{n}.rs")).collect();
     assert_eq!(crowded(&loose), ["src/http: 9 files, at most 8"]);
+    let line = "\u{e9}".repeat(120);
+    assert_eq!(long_lines("x", &line).len(), 0);
+    let longer = format!("a\n{line}b");
+    assert_eq!(
+        long_lines("x", &longer),
+        ["x:2: 121 characters, at most 120"]
+    );
     assert_eq!(quotation_faults("x", "a\n\u{ab}b\u{bb}").len(), 1);
     assert_eq!(quotation_faults("x", "\"b\"").len(), 0);
     for (text, faults) in [
@@ -344,6 +368,17 @@ fn crowded(paths: &[String]) -> Vec<String> {
         (*count > most).then(|| format!("{folder}: {count} files, at most {most}"))
     });
     faults.collect()
+}
+
+/// The lines that are too long. `rustfmt` wraps neither comments nor strings.
+fn long_lines(path: &str, text: &str) -> Vec<String> {
+    let lengths = text.lines().map(|line| line.chars().count()).enumerate();
+    let long = lengths.filter(|(_, length)| *length > LINE_CHARS_MAX);
+    long.map(|(index, length)| {
+        let line = index + 1;
+        format!("{path}:{line}: {length} characters, at most {LINE_CHARS_MAX}")
+    })
+    .collect()
 }
 
 fn quotation_faults(path: &str, text: &str) -> Vec<String> {

@@ -29,8 +29,8 @@ const fn spans(of_minute: i64, of_day: i64) -> Spans {
 pub(super) struct Budgets {
     unknown: Budget,
     unknown_left_out: u64,
-    /// Of the accounts that were refused of late, by their names. Their number bounds what is written as a whole, and an
-    /// attacker must know the names of so many to hide what others are refused.
+    /// Of the accounts that were refused of late, by their names. Their number bounds what is written as a whole, and
+    /// an attacker must know the names of so many to hide what others are refused.
     accounts: BTreeMap<String, Budget>,
     /// Of all other accounts.
     others: Budget,

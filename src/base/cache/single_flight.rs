@@ -7,8 +7,8 @@ use quick_cache::sync::Cache;
 
 use crate::base::may_block;
 
-/// The value under a key, made where none is kept: of many who ask at once one makes it, and the others wait for it. Whoever
-/// makes or waits frees the other clients of its thread.
+/// The value under a key, made where none is kept: of many who ask at once one makes it, and the others wait for it.
+/// Whoever makes or waits frees the other clients of its thread.
 ///
 /// # Errors
 /// Those of `make`. Nothing is kept then, and of those who wait the next one tries.

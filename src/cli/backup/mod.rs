@@ -212,8 +212,8 @@ pub(super) fn restore(
     if restored.left_out > 0 {
         streams.note(format_args!(
             "siteconf: the backup was damaged: {} of its files are not restored, or not whole; \"siteconf debug check \
-             --deep\" names the files and states that the store lacks. Keep that backup, and name another place for the \
-             next one",
+             --deep\" names the files and states that the store lacks. Keep that backup, and name another place for \
+             the next one",
             restored.left_out
         ))?;
         return Ok(Outcome::Findings);

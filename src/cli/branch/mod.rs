@@ -74,8 +74,8 @@ fn delete(
     let writer = opened.writer(&names::repo_id(repo_id)?, &name)?;
     let number = writer.number();
     writer.delete_branch(&name, &Condition::None)?;
-    // The newest of the name is the one that was there just now. Where it cannot be read any more, its name restores it,
-    // too, or says which ids it may have.
+    // The newest of the name is the one that was there just now. Where it cannot be read any more, its name restores
+    // it, too, or says which ids it may have.
     let of_name = output::known(opened.projects.deleted(|deleted| {
         matches!(deleted.id(), DeletedId::Branch(of, _) if of == number)
             && deleted.branch_name() == Some(&name)

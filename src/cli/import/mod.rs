@@ -187,8 +187,8 @@ impl Importing<'_> {
         }
     }
 
-    /// Lays what was read over the branch, which is made where it is absent, as is its project. Only now: an import that
-    /// was refused or interrupted leaves neither behind.
+    /// Lays what was read over the branch, which is made where it is absent, as is its project. Only now: an import
+    /// that was refused or interrupted leaves neither behind.
     fn save(
         &self,
         read: &ReadFolder,
@@ -352,7 +352,8 @@ impl Target {
         Ok(repo::optional(project.branch(name))?)
     }
 
-    /// The project, made where it is absent; true if it was. One that another has made meanwhile is as one that was there.
+    /// The project, made where it is absent; true if it was. One that another has made meanwhile is as one that was
+    /// there.
     ///
     /// # Errors
     /// Those of [`OpenStore::project_anew`].

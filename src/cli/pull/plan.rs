@@ -32,8 +32,8 @@ pub(super) struct Plan {
     pub(super) left: BTreeSet<String>,
     /// What the new state changes of the one that was brought.
     pub(super) changes: BTreeMap<String, Change>,
-    /// Files that somebody else changed, and that are as the tree has them then, whether that changed them, too, or not:
-    /// brought again, or removed.
+    /// Files that somebody else changed in the folder, and that become again what the tree has there, brought or
+    /// removed, whether the tree changed them, too, or not.
     pub(super) mended: BTreeSet<String>,
 }
 

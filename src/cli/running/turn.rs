@@ -17,7 +17,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long a command waits for its turn.
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct Wait {
-    /// How long it waits for the end of a backup or a collection that runs, up to a day; then, and over PostgreSQL at once, it fails
+    /// How long it waits for the end of a backup or a collection that runs, up to a day; then, and over PostgreSQL at
+    /// once, it fails
     #[arg(long = "wait", value_name = "SECONDS", value_parser = seconds_to_a_day, default_value = "60")]
     pub(in crate::cli) wait_s: u64,
 }

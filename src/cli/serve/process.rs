@@ -30,8 +30,8 @@ pub(super) fn runtime() -> Result<Runtime> {
         .map_err(|e| Error::Failed(format!("starting the threads: {e}")))
 }
 
-/// Has the system write no core dump, which would hold passwords, tokens and the server key: the watchdog ends a process
-/// by a signal that makes one. Who needs one raises the limit again (`prlimit --core=unlimited --pid`).
+/// Has the system write no core dump, which would hold passwords, tokens and the server key: the watchdog ends a
+/// process by a signal that makes one. Who needs one raises the limit again (`prlimit --core=unlimited --pid`).
 fn keep_memory_out_of_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Core);
     // A byte: a program that takes dumps from the system, as Apport does, gets them at none, and no file is so short.

@@ -36,7 +36,8 @@ impl Exposed {
         })
     }
 
-    /// Looks whether everybody may read this file of variables, and a line of it sets this one, which holds this secret.
+    /// Looks whether everybody may read this file of variables, and a line of it sets this one, which holds this
+    /// secret.
     fn find_line(file: &Path, variable: &str, secret: &'static str) -> Option<Self> {
         let found = fs::metadata(file).ok()?;
         // What is none is not opened, either: a pipe would be waited for.

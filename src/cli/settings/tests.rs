@@ -105,8 +105,10 @@ fn the_file_gives_way_to_flags() {
          unix_listen = \"/run/s.sock\"\nexternal_url = \"https://conf.example/\"\n\
          hosts = [\"conf.inner\"]\nroot_mount = true\n\
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
-         file_bytes_max = 0x10\nblobs_keep_days = 10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\nsession_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\nmetrics_listen = \"::1:9\"\naccess_log = \"off\"\nreads = \"strict\"\n\
+         file_bytes_max = 0x10\nblobs_keep_days = 10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\n\
+         session_absolute_s = 20\nsession_idle_s = 30\n\
+         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\n\
+         metrics_listen = \"::1:9\"\naccess_log = \"off\"\nreads = \"strict\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
             "--data",
@@ -382,7 +384,8 @@ fn a_wrong_flag_names_itself_and_its_value() {
         ),
         (
             &["--connections-max", "99999999999999999999"],
-            "limits.connections_max = \"99999999999999999999\" (--connections-max): it must be at most 18446744073709551615",
+            "limits.connections_max = \"99999999999999999999\" (--connections-max): it must be \
+             at most 18446744073709551615",
         ),
         (
             &["--root-mount=yes"],

@@ -179,8 +179,8 @@ fn weighed(
     (objects, told(findings, "what is needed", weights))
 }
 
-/// What must be told of the mark by which lost commits are known, where changes are not refused for it. Where the records
-/// cannot be read, that is told when they are counted.
+/// What must be told of the mark by which lost commits are known, where changes are not refused for it. Where the
+/// records cannot be read, that is told when they are counted.
 fn finding_of_mark(store: &dyn Inspectable) -> Option<String> {
     let fault = store.lost_commits().ok().flatten()?;
     Some(format!(
@@ -194,8 +194,8 @@ fn finding_of_clock(projects: &Projects) -> Option<String> {
     let ahead_s = projects.steady_clock().ahead_s();
     (ahead_s > CLOCK_DOUBT_S).then(|| {
         format!(
-            "the store knows of a time that is {} days ahead of the machine's clock: sessions and tokens expire by it; if \
-             the clock is right, start the service once with --trust-clock",
+            "the store knows of a time that is {} days ahead of the machine's clock: sessions and tokens expire by it; \
+             if the clock is right, start the service once with --trust-clock",
             ahead_s / DAY_S
         )
     })

@@ -101,9 +101,9 @@ fn each_command_that_changes_something_leaves_exactly_one_record() {
             "debug diff" => (&["acme/shop.erp:main", "acme/shop.erp:main"], None),
             "completions" => (&["bash"], None),
             "man" => (&[&manual], None),
-            // None of them changes this store: a pull opens none, a copy is another, a migration is for a database, there is
-            // a store already, the service's changes are its routes', an object's id is known only to who
-            // made it, a backup and what is made of one lie elsewhere.
+            // None of them changes this store: a pull opens none, a copy is another, a migration is for a database,
+            // there is a store already, the service's changes are its routes', an object's id is known only to who made
+            // it, a backup and what is made of one lie elsewhere.
             "pull" | "copy" | "migrate" | "init" | "example" | "serve" | "debug object"
             | "backup verify" | "restore" => continue,
             other => panic!("{other}: say here what it leaves in the audit log"),

@@ -29,8 +29,8 @@ pub(in crate::http) struct LongPermit {
     place: HeldPlace,
 }
 
-/// Who runs. What is computed as a whole may take seconds, a piece of an answer takes some milliseconds: pieces wait for
-/// pieces alone, or a download of a thousand of them would wait as often for what others have computed.
+/// Who runs. What is computed as a whole may take seconds, a piece of an answer takes some milliseconds: pieces wait
+/// for pieces alone, or a download of a thousand of them would wait as often for what others have computed.
 #[derive(Debug)]
 struct Turns {
     whole: FairTurns,

@@ -23,8 +23,8 @@ use crate::repo::{Missing, Revision};
 /// of all four.
 ///
 /// # Errors
-/// [`Error::Malformed`] where nothing is left of what `path` names; [`Error::LargeArchive`], and that the revision is not
-/// there any more, before a byte is sent.
+/// [`Error::Malformed`] where nothing is left of what `path` names; [`Error::LargeArchive`], and that the revision is
+/// not there any more, before a byte is sent.
 pub(in crate::http) fn respond(
     context: &RequestContext,
     revision: &Revision,

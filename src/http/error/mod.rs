@@ -308,8 +308,8 @@ impl Error {
             }
             Self::Repo(repo::Error::TooManyDeleted { .. })
             | Self::Access(access::Error::Repo(repo::Error::TooManyDeleted { .. })) => format!(
-                "{self}: wait until some are forgotten (not before what the list of what was deleted says, as kept_until), or \
-                 ask the operator of the service, who can have them forgotten at once: siteconf gc \
+                "{self}: wait until some are forgotten (not before what the list of what was deleted says, as \
+                 kept_until), or ask the operator of the service, who can have them forgotten at once: siteconf gc \
                  --keep-deleted-days N"
             )
             .into(),

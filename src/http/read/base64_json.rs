@@ -1,5 +1,5 @@
-//! A JSON object whose last field is a file in base64. Of a large file it is made while it is sent: memory does not grow
-//! with the file.
+//! A JSON object whose last field is a file in base64. Of a large file it is made while it is sent: memory does not
+//! grow with the file.
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};

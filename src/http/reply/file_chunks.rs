@@ -128,8 +128,8 @@ impl FileChunks {
     }
 
     /// Reads the first piece, so that what cannot be read is refused while there is still an answer to be chosen.
-    /// Gives the size of the whole body and its beginning, of [`INLINE_BYTES_MAX`] bytes at most; `None` where an object
-    /// is sent, of which both say nothing.
+    /// Gives the size of the whole body and its beginning, of [`INLINE_BYTES_MAX`] bytes at most; `None` where an
+    /// object is sent, of which both say nothing.
     ///
     /// # Errors
     /// As [`LargeBody::read_at`].

@@ -18,8 +18,8 @@ pub(in crate::http) trait Pieces: Send + Sync {
     /// The next piece, never empty; `None` at the end. May block.
     ///
     /// # Errors
-    /// The rest cannot be made. The client sees the answer cut short, but where the bucket of a large file is away: then
-    /// it is asked for the same piece again.
+    /// The rest cannot be made. The client sees the answer cut short, but where the bucket of a large file is away:
+    /// then it is asked for the same piece again.
     fn next_piece(&mut self) -> io::Result<Option<Bytes>>;
 }
 
@@ -61,7 +61,8 @@ impl ChunkStream {
         self.pieces.is_none() && self.making.is_none()
     }
 
-    /// The next piece, `None` at the end. hyper asks for one when the system has taken the one before it for the client.
+    /// The next piece, `None` at the end. hyper asks for one when the system has taken the one before it for the
+    /// client.
     pub(in crate::http) fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,

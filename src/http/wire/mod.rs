@@ -1,5 +1,5 @@
-//! Connections: accepted or refused, after a handshake where they have one, watched, and given to hyper, which alone parses requests and writes
-//! answers.
+//! Connections: accepted or refused, after a handshake where they have one, watched, and given to hyper, which alone
+//! parses requests and writes answers.
 
 mod break_off;
 pub(in crate::http) mod client_stream;

@@ -66,8 +66,8 @@ impl Projects {
     /// `store` is the store of these projects.
     ///
     /// # Errors
-    /// Those of the store, where nothing was removed before. What is no damage ends it also later, and is told beside what was
-    /// removed by then: see [`Pruning::failed`].
+    /// Those of the store, where nothing was removed before. What is no damage ends it also later, and is told beside
+    /// what was removed by then: see [`Pruning::failed`].
     pub fn prune(
         &self,
         store: &impl Collectable,
@@ -108,8 +108,8 @@ impl Projects {
 }
 
 impl Pruning {
-    /// Prunes each branch of these projects, and notes what that has removed, or would. What it removed before it failed
-    /// counts, too.
+    /// Prunes each branch of these projects, and notes what that has removed, or would. What it removed before it
+    /// failed counts, too.
     ///
     /// # Errors
     /// The first that is no damage.
@@ -166,8 +166,8 @@ impl Project {
         self.record.keep
     }
 
-    /// Gives the project a rule of its own, or takes it away. On a full disk, too: one that keeps less lets room be made,
-    /// and one that keeps more protects from who makes room.
+    /// Gives the project a rule of its own, or takes it away. On a full disk, too: one that keeps less lets room be
+    /// made, and one that keeps more protects from who makes room.
     ///
     /// # Errors
     /// [`Missing::Project`].

@@ -35,8 +35,8 @@ pub struct Forgotten {
 }
 
 impl Projects {
-    /// The time up to which deletions are over, where what is deleted is kept for so many seconds. By the steady clock: a
-    /// machine's clock that jumps ahead ends nothing. Where nothing is kept, no clock is asked.
+    /// The time up to which deletions are over, where what is deleted is kept for so many seconds. By the steady clock:
+    /// a machine's clock that jumps ahead ends nothing. Where nothing is kept, no clock is asked.
     pub fn deletions_over_at(&self, keep_s: u64) -> Timestamp {
         match keep_s {
             0 => Timestamp::MAX,
@@ -46,8 +46,8 @@ impl Projects {
 
     /// Forgets what was deleted so many seconds ago or earlier, by [`Projects::deletions_over_at`]. Snapshots,
     /// names and commit ids go with it; what the snapshots held is left to the collection of garbage. While others
-    /// save, it pauses after each commit that removes records, as a collection does. Before each commit it asks `go_on`,
-    /// and ends when told so; the rest is for the next time, also after a crash.
+    /// save, it pauses after each commit that removes records, as a collection does. Before each commit it asks
+    /// `go_on`, and ends when told so; the rest is for the next time, also after a crash.
     ///
     /// # Errors
     /// Those of the store. A record that is damaged is left out and told in the log.

@@ -14,8 +14,9 @@ use crate::repo::{Branch, Project, Result, Revision};
 /// begins with is no change; it comes after all changes, and only where none of them led to it.
 ///
 /// # Limits
-/// The newest 100,000; of those from before the asked time, whose place is only with what branches begin with, 1,000. Two snapshots of each branch are read before the first, and of each branch is kept in memory
-/// what [`Commits`] keeps.
+/// The newest 100,000 are listed. Older ones than the asked time are only looked at to see whether they led to what a
+/// branch begins with, 1,000 of them. Two snapshots of each branch are read before the first commit is listed, and of
+/// each branch memory keeps what [`Commits`] keeps.
 #[derive(Debug)]
 pub struct AllCommits {
     branches: Vec<Commits>,

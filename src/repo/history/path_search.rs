@@ -56,8 +56,8 @@ impl PathSearch {
     /// The place of the next state whose replacement touched the path.
     ///
     /// # Errors
-    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over. What was looked at by then stays in memory,
-    /// so that another search comes farther.
+    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over. What was looked at by then stays in
+    /// memory, so that another search comes farther.
     pub(super) fn next_place(&mut self) -> Result<Option<u64>> {
         loop {
             if let Some(&place) = self.known.places.get(self.passed) {
@@ -119,8 +119,8 @@ impl PathSearch {
     }
 
     /// # Errors
-    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over and there are more steps. Where not all that
-    /// was found is kept, the next search would end at the same place: this one goes on however long it takes.
+    /// [`Unfinished`](crate::repo::Error::Unfinished) when the time is over and there are more steps. Where not all
+    /// that was found is kept, the next search would end at the same place: this one goes on however long it takes.
     fn require_time(&self) -> Result<()> {
         let is_kept = self.known.places.len() <= RANGE_PLACES_MAX;
         if self.known.from <= self.oldest || !is_kept {

@@ -48,10 +48,9 @@ impl Project {
     ///
     /// # Limits
     /// A commit id that the index does not have is searched for among the heads, then among the newest
-    /// 1,000 snapshots of each branch, 100,000 in all, for [`COMMIT_SEARCH_S_MAX`], or longer where it has entered nothing
-    /// by then. The next search passes over the
-    /// snapshots that one before has entered in the index, and there is none for a text that was searched for in vain
-    /// since a branch last changed.
+    /// 1,000 snapshots of each branch, 100,000 in all, for [`COMMIT_SEARCH_S_MAX`], or longer where it has entered
+    /// nothing by then. The next search passes over the snapshots that one before has entered in the index, and there
+    /// is none for a text that was searched for in vain since a branch last changed.
     ///
     /// [`COMMIT_SEARCH_S_MAX`]: crate::base::limits::COMMIT_SEARCH_S_MAX
     pub fn resolve(&self, reference: Option<&str>) -> Result<Revision> {

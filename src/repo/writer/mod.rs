@@ -104,8 +104,8 @@ impl ProjectWriter {
         Self { permit, ..self }
     }
 
-    /// Makes changes only while the project has the identifier and the owner with which it was opened. Takes the place of
-    /// an earlier permit: it is for commands, which need none.
+    /// Makes changes only while the project has the identifier and the owner with which it was opened. Takes the place
+    /// of an earlier permit: it is for commands, which need none.
     ///
     /// # Errors
     /// Those changes then also end in [`Error::Invalid`], which says that the project was renamed or given away.
@@ -239,12 +239,12 @@ impl ProjectWriter {
         self.submit_required(branch, Change::Batch { actions }, condition)
     }
 
-    /// Restores a snapshot: whole, or where there are `paths` only what is at them. A pre-rollback snapshot is taken first.
-    /// The condition is as of [`ProjectWriter::batch`].
+    /// Restores a snapshot: whole, or where there are `paths` only what is at them. A pre-rollback snapshot is taken
+    /// first. The condition is as of [`ProjectWriter::batch`].
     ///
     /// # Errors
-    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has anything at a path;
-    /// [`Error::Precondition`].
+    /// [`Missing::Branch`], [`Missing::Snapshot`]; [`Missing::File`] when neither the snapshot nor the head has
+    /// anything at a path; [`Error::Precondition`].
     pub fn rollback(
         &self,
         branch: &BranchName,

@@ -11,15 +11,15 @@ use crate::store::{Batch, Expect};
 /// project alone.
 type Ask = dyn Fn(u64, &RepoId) -> Result<Vec<(String, Expect)>> + Send + Sync;
 
-/// Says whether who changes a project still may. A change may take minutes from its beginning to its commit: what comes is
-/// awaited, checked and put in order. Who loses the right meanwhile, or is logged out, changes nothing any more.
+/// Says whether who changes a project still may. A change may take minutes from its beginning to its commit: what comes
+/// is awaited, checked and put in order. Who loses the right meanwhile, or is logged out, changes nothing any more.
 #[derive(Clone, Default)]
 pub struct Permit(Option<Arc<Ask>>);
 
 impl Permit {
-    /// Asks this of the owner's number and the identifier that the project has when a change is made. By default nothing
-    /// is asked. It gives the records by which it judged, as they were then, or refuses with [`Error::Forbidden`] or
-    /// [`Error::LoggedOut`].
+    /// Asks this of the owner's number and the identifier that the project has when a change is made. By default
+    /// nothing is asked. It gives the records by which it judged, as they were then, or refuses with
+    /// [`Error::Forbidden`] or [`Error::LoggedOut`].
     pub fn asking(
         ask: impl Fn(u64, &RepoId) -> Result<Vec<(String, Expect)>> + Send + Sync + 'static,
     ) -> Self {

@@ -1,5 +1,5 @@
-//! Who asks the bucket: all while it answers, and one at a time, now and then, while it does not, or fails. So it is with what
-//! lies at one place, where that alone is silent.
+//! Who asks the bucket: all while it answers, and one at a time, now and then, while it does not, or fails. So it is
+//! with what lies at one place, where that alone is silent.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -90,8 +90,8 @@ impl Gate {
         }
     }
 
-    /// Notes that one attempt of who was let in has none. While others are answered, who comes for what lies there leaves
-    /// it to those who ask already: each of them has a thread meanwhile.
+    /// Notes that one attempt of who was let in has got no answer. While others are answered, whoever comes for what
+    /// lies at its place leaves it to those who ask for it already: each of them has a thread meanwhile.
     pub(super) fn note_attempt(&self, pass: &Pass<'_>) {
         let mut state = self.state();
         if let (Some(place), true) = (pass.place, state.has_answered_since(pass)) {

@@ -137,8 +137,8 @@ fn is_elsewhere(error: &Error) -> bool {
         || said.contains("Received redirect without LOCATION")
 }
 
-/// True if nothing more is taken for want of room: the server is full, or a quota is used up. Servers differ in how they
-/// say so.
+/// True if nothing more is taken for want of room: the server is full, or a quota is used up. Servers differ in how
+/// they say so.
 pub(super) fn lacks_room(error: &Error) -> bool {
     let said = error.to_string();
     let has = |from, word| between(&said, from, "</").is_some_and(|found| found.contains(word));

@@ -248,7 +248,8 @@ impl BucketUpload {
             let end = || bucket.store.complete_multipart(&path, &id, sent.clone());
             match Patience::OF_PART.ask(end).await {
                 Ok(_) => Ok(()),
-                // The answer to an attempt before was lost if all is there: nobody else writes other bytes to this place.
+                // The answer to an attempt before was lost if all is there: nobody else writes other bytes to this
+                // place.
                 Err(error) if is_no_upload(&error) => match bucket.bytes(&place, last, 1).await {
                     Ok(Some(_)) => Ok(()),
                     _ => Err(bucket.upload_failed("ending an upload", &error)),

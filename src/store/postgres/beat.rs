@@ -33,9 +33,9 @@ const SIGN_ALONE: &str = "SELECT pg_logical_emit_message(true, 'siteconf', ''::t
 const BEAT_SETTINGS: &str =
     "SET statement_timeout = 0; SET lock_timeout = '1s'; SET enable_seqscan = off;";
 const EVERY: Duration = Duration::from_secs(1);
-/// After so long the row is written again although it says the same. Each write leaves a version of it, which later reads
-/// pass as long as somebody holds an old snapshot. It must be less than the ten seconds after which `status` no longer
-/// names a daemon.
+/// After so long the row is written again although it says the same. Each write leaves a version of it, which later
+/// reads pass as long as somebody holds an old snapshot. It must be less than the ten seconds after which `status` no
+/// longer names a daemon.
 const ROW_STANDS_FOR: Duration = Duration::from_millis(4_500);
 /// After so long without a commit the primary is no longer believed. A suspension counts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(3);
@@ -180,8 +180,8 @@ impl Beats {
         Some(refuses.to_owned())
     }
 
-    /// Commits one. Gives when that began, in nanoseconds since the boot. Where somebody meets another server meanwhile, it
-    /// is committed over a new connection: this one may lead to a server that commits nothing any more.
+    /// Commits one. Gives when that began, in nanoseconds since the boot. Where somebody meets another server
+    /// meanwhile, it is committed over a new connection: this one may lead to a server that commits nothing any more.
     async fn beat(&self, doubts_from: &mut Instant, written: &mut Written) -> Result<u64> {
         loop {
             tokio::select! {

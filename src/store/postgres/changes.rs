@@ -38,8 +38,8 @@ const LOCKED_BY: &str = "SELECT pid FROM pg_locks
     WHERE granted AND mode = 'AccessExclusiveLock' AND relation = 'siteconf.change'::regclass
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 const LAST: &str = "SELECT max(version) FROM siteconf.change";
-/// What the connection that looks is told, too, of a store that may be written: to take its share of the lock by which a
-/// copy sees that somebody is here, and which it gets to itself.
+/// What the connection that looks is told, too, of a store that may be written: to take its share of the lock by which
+/// a copy sees that somebody is here, and which it gets to itself.
 const TAKE_SHARE: &str = "
 SET lock_timeout = '2s'; SELECT pg_advisory_lock_shared(1936290917, 2); SET lock_timeout = 0;
 ";
@@ -79,7 +79,8 @@ struct Looked {
     /// When the last answered one began, in nanoseconds since the boot, which count a suspension.
     began: u64,
     database: Database,
-    /// Until when it counts that the database has committed, in nanoseconds since the boot; for ever where nobody looks.
+    /// Until when it counts that the database has committed, in nanoseconds since the boot; for ever where nobody
+    /// looks.
     believed_until: u64,
 }
 
@@ -312,8 +313,8 @@ impl Changes {
         }
     }
 
-    /// Says until when it counts that the database has committed, in nanoseconds since the boot: what one tells that does
-    /// not commit may be over.
+    /// Says until when it counts that the database has committed, in nanoseconds since the boot: what one tells that
+    /// does not commit may be over.
     pub(super) fn believe_until(&self, moment: u64) {
         self.looked
             .send_modify(|looked| looked.believed_until = moment);

@@ -93,8 +93,8 @@ impl Link {
         }
     }
 
-    /// The same, for what goes by what it has done before: from a server whose history is another than that of the first
-    /// one it has [`StoreError::Unfit`].
+    /// The same, for what goes by what it has done before: from a server whose history is another than that of the
+    /// first one it has [`StoreError::Unfit`].
     pub(super) fn of_one_history(self) -> Self {
         Self {
             history: Some(OnceLock::new()),
@@ -236,8 +236,9 @@ impl Link {
         Ok(session)
     }
 
-    /// The first connection of a process. Nothing tells it yet which of several hosts is silent, so that an attempt that
-    /// goes on from one to the next may take longer than later ones. Why it is refused, the process says as it ends.
+    /// The first connection of a process. Nothing tells it yet which of several hosts is silent, so that an attempt
+    /// that goes on from one to the next may take longer than later ones. Why it is refused, the process says as it
+    /// ends.
     ///
     /// # Errors
     /// As [`Link::session`].

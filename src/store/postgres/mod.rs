@@ -112,8 +112,8 @@ impl PostgresStore {
     /// Takes the steps of the schema that a database lacks, so that this program opens its store.
     ///
     /// # Errors
-    /// [`StoreError::Unfit`], [`StoreError::Underway`] beside another: nothing was done. Each step is taken or not, and why
-    /// one was not [`Migrated::stopped`] says.
+    /// [`StoreError::Unfit`], [`StoreError::Underway`] beside another: nothing was done. Each step is taken or not, and
+    /// why one was not [`Migrated::stopped`] says.
     pub fn migrate(url: &str) -> Result<Migrated> {
         let server = Server::new(url)?;
         once(async move { server.migrate().await })

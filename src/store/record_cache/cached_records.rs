@@ -36,7 +36,7 @@ pub(super) struct CachedRecords {
     /// See [`crate::store::Store::folder_state`]. An entry goes when anything in its folder changes.
     pub(super) states: Cache<String, u64>,
     last_state: AtomicU64,
-    /// Counts of what changes what is kept of single records and of folders, see [`CachedRecords::changes_of`]; several share one.
+    /// Counts of what was seen of records and folders, see [`CachedRecords::changes_of`]; several keys share a count.
     changes: Box<[AtomicU64]>,
     /// By which keys share a count: nobody outside can choose keys, such as those of tokens, that share one.
     shares: RandomState,
@@ -260,7 +260,8 @@ impl CachedRecords {
         is_alone || !is_doubtful
     }
 
-    /// What is kept of a record: by itself, and in each folder that is kept; `None` where it is kept that there is none.
+    /// What is kept of a record: by itself, and in each folder that is kept; `None` where it is kept that there is
+    /// none.
     fn kept_of(&self, key: &str) -> impl Iterator<Item = Option<Arc<Record>>> {
         let folders = folders_of(key).filter_map(|folder| self.peek_folder(folder));
         let in_folders = folders.map(move |folder| find_in(&folder, key).cloned());

@@ -15,7 +15,8 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 /// The folders that somebody holds, and those that somebody reads.
 #[derive(Debug, Default)]
 pub(super) struct SharedFolders {
-    /// Each goes with the last who holds it; its entry with a change of it, or before there is room made for more of them.
+    /// Each goes with the last who holds it; its entry with a change of it, or before there is room made for more of
+    /// them.
     held: Mutex<HashMap<String, Weak<Vec<Arc<Record>>>>>,
     read: Mutex<HashMap<String, Arc<Reading>>>,
 }

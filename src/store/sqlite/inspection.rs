@@ -189,8 +189,8 @@ impl SqliteStore {
         }))
     }
 
-    /// What whoever opens the store to write is told where commits are lost. Beside a service none look lost: the mark is
-    /// read before the records, and names only what is in them already.
+    /// What whoever opens the store to write is told where commits are lost. Beside a service none look lost: the mark
+    /// is read before the records, and names only what is in them already.
     fn refusal_of_lost_commits(&self) -> Option<String> {
         let refusal = self.read(|db| Ok(high_water::refusal(&self.folder, db)?));
         // Records that cannot be read are told where they are counted.

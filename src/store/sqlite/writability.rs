@@ -204,8 +204,8 @@ impl Writability {
         !matches!(*self.state(), State::Unsettled(_))
     }
 
-    /// True if a sync has failed, and the log was not written again since: what was copied of the log before may be lost, and is
-    /// not copied again by this process.
+    /// True if a sync has failed, and the log was not written again since: what was copied of the log before may be
+    /// lost, and is not copied again by this process.
     pub(super) fn sync_has_failed(&self) -> bool {
         self.sync_failed.load(Ordering::SeqCst)
     }

@@ -147,8 +147,8 @@ fn read(
     Ok(there.collect())
 }
 
-/// The object for the target, once its bytes were held against its id and its SHA-256. A large one is sent; `None` if it
-/// was collected while those before it were.
+/// The object for the target, once its bytes were held against its id and its SHA-256. A large one is sent; `None` if
+/// it was collected while those before it were.
 fn new_object(
     source: &Objects,
     target: &dyn Store,

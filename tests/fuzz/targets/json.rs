@@ -1,5 +1,5 @@
-//! JSON bodies of the Admin API: the first byte names the route, `a` the first, the rest is the body. Only JSON is taken, it
-//! means the same however it is written, and what is refused has changed nothing.
+//! JSON bodies of the Admin API: the first byte names the route, `a` the first, the rest is the body. Only JSON is
+//! taken, it means the same however it is written, and what is refused has changed nothing.
 
 use serde_json::Value;
 

@@ -43,5 +43,6 @@ pub(crate) fn hold(input: &[u8]) {
 /// Signs that no name may have: what some system takes for a separator, and what is not seen.
 fn is_harmful(sign: char) -> bool {
     sign.is_control()
-        || matches!(sign, '\\' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(sign, '\\' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(sign, '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,5 +1,5 @@
-//! Queries: the first byte names the route, `a` the first, the rest is the query. Its pairs mean the same however they are
-//! escaped, and the links of an answer lead on.
+//! Queries: the first byte names the route, `a` the first, the rest is the query. Its pairs mean the same however they
+//! are escaped, and the links of an answer lead on.
 
 use std::fmt::Write as _;
 

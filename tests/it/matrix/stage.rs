@@ -146,8 +146,8 @@ impl Stage {
         ]
     }
 
-    /// The last change that the audit log tells of. Refusals are told there, too, a little later and the more the longer
-    /// the matrix takes: on a busy machine there are pages of nothing else.
+    /// The last change that the audit log tells of. Refusals are told there, too, a little later and the more the
+    /// longer the matrix takes: on a busy machine there are pages of nothing else.
     fn last_change(&self) -> Value {
         let is_change = |entry: &&Value| {
             let action = entry["action"].as_str().unwrap();

@@ -61,7 +61,8 @@ fn damaged_rows_and_files_are_told_and_left_out() {
         assert_eq!(
             told,
             [
-                "5 things were damaged in the store when it was backed up, and are not in the backup, but for what an earlier backup had put into the same folder"
+                "5 things were damaged in the store when it was backed up, and are not in the backup, \
+                 but for what an earlier backup had put into the same folder"
             ]
         );
         let (_room, store) = restored(&scene, name);

@@ -397,7 +397,8 @@ fn a_commit_that_the_server_warns_of_is_in_doubt() {
     edit(&database, &[("IF kinds <> nothing THEN", warns)]);
     assert!(matches!(commit(), Err(StoreError::InDoubt)));
     // Also where whoever maintains the database wants to see no warnings.
-    let unseen = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', current_database()); END $$";
+    let unseen = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_min_messages = error', \
+                  current_database()); END $$";
     database.ask(unseen);
     let other = database.open();
     let other = other.commit(of_write("k", Expect::Anything, Some("1")));

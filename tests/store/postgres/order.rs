@@ -8,7 +8,8 @@ use crate::server::Database;
 const WRITERS: u32 = 16;
 const COMMITS: u32 = 20;
 const LOCK: &str = "PERFORM pg_advisory_xact_lock(1936290915, 1);";
-const LAST: &str = "SELECT g.epoch, (SELECT max(c.version) FROM siteconf.change c) INTO epoch, before FROM siteconf.gc g;";
+const LAST: &str = "SELECT g.epoch, (SELECT max(c.version) FROM siteconf.change c) \
+                    INTO epoch, before FROM siteconf.gc g;";
 
 /// What a follower saw beside many writers: the versions that it had passed when they appeared, and
 /// those that it found missing between others.
@@ -31,7 +32,8 @@ fn follow(database: &Database) -> Seen {
                     format!(
                         "BEGIN; SELECT siteconf.commit_v2('\\x{writer:02x}', {serial}, false, 0, 1, \
                          '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', \
-                         '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{1}}', ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
+                         '{{}}', '{{}}', '{{}}', '{{}}', '{{}}', '{{1}}', \
+                         ARRAY['\\x61{writer:02x}'::bytea], ARRAY['\\x31'::bytea], '{{f}}'); \
                          COMMIT;"
                     )
                 });

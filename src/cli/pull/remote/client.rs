@@ -160,8 +160,8 @@ impl Client {
         }
     }
 
-    /// Closes what is open and unused: a service has so many connections for all of its clients, and who waits for the next
-    /// change needs one.
+    /// Closes what is open and unused: a service has so many connections for all of its clients, and who waits for the
+    /// next change needs one.
     pub(in crate::cli::pull) fn close_connections(&self) {
         let mut agent = self.agent.write().unwrap_or_else(PoisonError::into_inner);
         *agent = agent.config().new_agent();

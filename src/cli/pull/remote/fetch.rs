@@ -26,8 +26,8 @@ use crate::repo::Chunks;
 /// when it breaks off.
 const IN_MEMORY_BYTES_MAX: u64 = 1 << 20;
 
-/// How long the files of a fetch come over as many connections as it has, before it takes one more. After a save all who
-/// watch the branch fetch at once, most of them a few small files: these come over the connection that is there.
+/// How long the files of a fetch come over as many connections as it has, before it takes one more. After a save all
+/// who watch the branch fetch at once, most of them a few small files: these come over the connection that is there.
 const ONE_MORE_AFTER: Duration = Duration::from_millis(50);
 
 /// What is fetched, and from where.

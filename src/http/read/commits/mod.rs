@@ -148,8 +148,8 @@ pub(super) fn shown(
         .collect()
 }
 
-/// Has commits found by their ids, and by those of their parents, which are told with them; false where the store refuses
-/// to note them.
+/// Has commits found by their ids, and by those of their parents, which are told with them; false where the store
+/// refuses to note them.
 fn enter(project: &Project, commits: &[Commit]) -> Result<bool, Error> {
     let parents = commits.iter().filter_map(|commit| commit.parent.as_ref());
     let states = commits.iter().map(|commit| &commit.revision).chain(parents);
@@ -273,7 +273,8 @@ fn is_head_counted(state: &Revision) -> repo::Result<bool> {
 }
 
 /// True if more than some hundred states are read for a page of those from a revision on, or those that it shows hold
-/// more than [`COMMITS_FILES_MAX`] and have no id yet, or the revision has to be searched for. Of what is not there the answer says so.
+/// more than [`COMMITS_FILES_MAX`] and have no id yet, or the revision has to be searched for. Of what is not there the
+/// answer says so.
 fn is_costly(project: &Project, reference: Option<&str>, page: u64, per_page: u64) -> bool {
     let known = params::reference(reference).map(|reference| project.resolve_known(reference));
     match known {

@@ -1,8 +1,8 @@
 //! Pins: rows that are renewed while they are held, and keep what was put since.
 //!
-//! What is put ahead of a commit leaves no change, by which a database is found to lack what it had. So the name of a pin
-//! begins with the history in which things are put when it is taken, and the commit that names it is refused in any other
-//! one. The rest of it is chance.
+//! What is put ahead of a commit leaves no change, by which a database is found to lack what it had. So the name of a
+//! pin begins with the history in which things are put when it is taken, and the commit that names it is refused in any
+//! other one. The rest of it is chance.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;

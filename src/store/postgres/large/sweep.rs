@@ -81,8 +81,8 @@ pub(super) async fn sweep_daily(
         tracing::info!(
             files = swept.orphans,
             days = bucket.trash_days(),
-            "found in the bucket, and removed after these days: files that the database does not name, of saves that were \
-             never committed, or made after the backup from which it was restored"
+            "found in the bucket, and removed after these days: files that the database does not name, of saves that \
+             were never committed, or made after the backup from which it was restored"
         );
     }
     if swept.removed() > 0 {
@@ -100,8 +100,8 @@ pub(super) async fn sweep_daily(
 /// needs no list comes first. Where settings are given, it ends when a daemon comes that has others.
 ///
 /// # Errors
-/// [`StoreError::Unfit`] while the database's clock, which decides what is old, differs from this one, and where it ended
-/// because other daemons have other settings.
+/// [`StoreError::Unfit`] while the database's clock, which decides what is old, differs from this one, and where it
+/// ended because other daemons have other settings.
 pub(super) async fn sweep(
     link: &Link,
     bucket: &Bucket,

@@ -49,8 +49,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         sql: include_str!("8.sql"),
-        brings: "changes that tell who wrote them: those that were lost are told from others in their places; daemons that \
-                 tell what they refuse",
+        brings: "changes that tell who wrote them: those that were lost are told from others in their places; daemons \
+                 that tell what they refuse",
     },
     Step {
         sql: include_str!("9.sql"),
@@ -63,13 +63,13 @@ const STEPS: &[Step] = &[
     },
     Step {
         sql: include_str!("11.sql"),
-        brings: "daemons of earlier versions sweep the bucket no more, and remove old changes in their order; \"siteconf gc\" \
-                 of a version that knows no step after 8 is refused",
+        brings: "daemons of earlier versions sweep the bucket no more, and remove old changes in their order; \
+                 \"siteconf gc\" of a version that knows no step after 8 is refused",
     },
     Step {
         sql: include_str!("12.sql"),
-        brings: "daemons that tell the settings which must be the same at all of them; times that a clock has left which was \
-                 ahead are doubted",
+        brings: "daemons that tell the settings which must be the same at all of them; times that a clock has left \
+                 which was ahead are doubted",
     },
 ];
 

@@ -48,8 +48,8 @@ struct OneHost {
     first: First,
 }
 
-/// Which is asked first: the one that was reached last, or the next after one that was not. So an attempt that is given up
-/// early has not been in vain.
+/// Which is asked first: the one that was reached last, or the next after one that was not. So an attempt that is given
+/// up early has not been in vain.
 #[derive(Debug, Default)]
 struct First(AtomicUsize);
 
@@ -85,8 +85,8 @@ impl Hosts {
         }
     }
 
-    /// Connects to the first that is a primary and takes changes; where none does in time, to the first primary. One that
-    /// is set to take none may be the one whose place another has taken.
+    /// Connects to the first that is a primary and takes changes; where none does in time, to the first primary. One
+    /// that is set to take none may be the one whose place another has taken.
     ///
     /// # Errors
     /// Why the last one that was asked could not be connected to.

@@ -42,8 +42,9 @@ const PROBES_APART: Duration = Duration::from_secs(1);
 /// What every connection is told. Without `jit`: ways that are turned off count as dear, so that each short
 /// statement would be compiled first, 50 ms and more on every new connection. Warnings come, whatever a role is set
 /// to: they say that a commit may not be kept. The server, too, looks whether we are still there: what a machine
-/// that died has locked, and its connections, would stay for hours. How long others wait for a lock, a statement or a
-/// transaction takes (PostgreSQL 17), or an idle connection lasts, which a role may be set to, is not for what serves many.
+/// that died has locked, and its connections, would stay for hours. The limits that a role may
+/// be set to, of how long it waits for a lock, how long a statement or a transaction takes (PostgreSQL 17), or an idle
+/// connection lasts, are not for connections that serve many.
 pub(super) const SESSION_SETTINGS: &str = "
 SET search_path = pg_catalog;
 SET default_transaction_isolation = 'read committed';
@@ -237,8 +238,9 @@ impl Server {
         self.hosts.connect(&credential).await
     }
 
-    /// Ends all connections that were begun until now, and with them what is asked over them: the database has not answered
-    /// for so long that another server may be in its place, and what was sent to this one may never be answered.
+    /// Ends all connections that were begun until now, and with them what is asked over them: the database has not
+    /// answered for so long that another server may be in its place, and what was sent to this one may never be
+    /// answered.
     pub(super) fn give_up_connections(&self) {
         self.given_up.send_replace(());
     }
@@ -287,8 +289,8 @@ impl Server {
         Ok(())
     }
 
-    /// Looks whether what is connected to keeps what is written, and is the store that it was. Gives which server it is,
-    /// and which history it writes.
+    /// Looks whether what is connected to keeps what is written, and is the store that it was. Gives which server it
+    /// is, and which history it writes.
     ///
     /// # Errors
     /// [`StoreError::Unfit`].

@@ -2,8 +2,9 @@
 
 use tokio::sync::{Notify, watch};
 
-/// When a server started, by its own clock, in microseconds since 1970. A standby that has taken the place of its primary
-/// is told from it by that: an address may lead to either, and connections stay with the one that they were made to.
+/// When a server started, by its own clock, in microseconds since 1970. A standby that has taken the place of its
+/// primary is told from it by that: an address may lead to either, and connections stay with the one that they were
+/// made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store::postgres) struct Started(pub(super) i64);
 
@@ -26,8 +27,8 @@ impl Primary {
         self.seen.borrow().is_none_or(|seen| seen == started)
     }
 
-    /// Says whether what this server has told may be believed. Where another one was seen to commit, the next sign of life
-    /// is waited for, which shows who commits now.
+    /// Says whether what this server has told may be believed. Where another one was seen to commit, the next sign of
+    /// life is waited for, which shows who commits now.
     pub(in crate::store::postgres) async fn is(&self, started: Started) -> bool {
         if self.may_be(started) {
             return true;

@@ -40,8 +40,8 @@ const IN_DOUBT_MAX: Duration = Duration::from_secs(15);
 /// How long a call may take before its connection counts as lost. It is never cancelled: a commit that is
 /// cancelled while it waits for a standby is seen, and may be lost later.
 const CALL_MAX: Duration = Duration::from_secs(30);
-/// What the connection that writes is told, beside the number of its process. Each look is by an index: the plans are made while the tables
-/// are empty, and stay.
+/// What the connection that writes is told, beside the number of its process. Each look is by an index: the plans are
+/// made while the tables are empty, and stay.
 const WRITER_SETTINGS: &str = "
 SET lock_timeout = '5s';
 SET statement_timeout = 0;

@@ -21,8 +21,8 @@ const PAUSE_MAX: Duration = Duration::from_mins(1);
 /// old snapshot of somebody stays in the indexes for as long.
 const PART_OF_TIME: u32 = 10;
 
-/// Removes some now and then as long as somebody writes, who tells how much that was so far. It takes a connection of its
-/// own: nobody waits for it.
+/// Removes some now and then as long as somebody writes, who tells how much that was so far. It takes a connection of
+/// its own: nobody waits for it.
 pub(super) async fn prune(link: Link, mut written: watch::Receiver<u64>) {
     let mut pruning = Pruning::new();
     while written.changed().await.is_ok() {

@@ -120,9 +120,9 @@ impl Session<'_, '_, '_> {
             return Ok(());
         }
         Err(BackupError::Refused(
-            "the backup there is not of this store: this one was restored from an older backup, or from what was sound of \
-             one, or is a copy of another store, and what the backup holds may be nowhere else; name another place for \
-             this state"
+            "the backup there is not of this store: this one was restored from an older backup, or from what was sound \
+             of one, or is a copy of another store, and what the backup holds may be nowhere else; name another place \
+             for this state"
                 .to_owned(),
         ))
     }

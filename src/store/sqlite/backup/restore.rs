@@ -33,8 +33,8 @@ const REMOVE_DELETED: &str = "
 pub enum Extent {
     /// Nothing.
     Whole,
-    /// What is sound of its objects, and its secrets: files and rows that are as they were written, as far as they say so
-    /// themselves. Records belong together: of one that lacks some nothing is made either.
+    /// What is sound of its objects, and its secrets: files and rows that are as they were written, as far as they say
+    /// so themselves. Records belong together: of one that lacks some nothing is made either.
     WhatIsSound,
 }
 
@@ -135,8 +135,8 @@ fn refusal(fault: Fault, extent: Extent) -> BackupError {
     }
     let what_then = match extent {
         Extent::Whole => {
-            "nothing is restored of it. Is there no other, \"siteconf restore --what-is-sound\" leaves out files that were \
-             changed"
+            "nothing is restored of it. Is there no other, \"siteconf restore --what-is-sound\" leaves out files that \
+             were changed"
         }
         Extent::WhatIsSound => "without all of its records nothing is restored of it",
     };

@@ -36,8 +36,8 @@ impl Checkpointer {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`crate::store::StoreError::Engine`] when the database cannot be opened, [`crate::store::StoreError::Io`] when no
-    /// thread can be started.
+    /// [`crate::store::StoreError::Engine`] when the database cannot be opened, [`crate::store::StoreError::Io`] when
+    /// no thread can be started.
     pub(in crate::store::sqlite) fn start(folder: &Folder, checkpoint: Checkpoint) -> Result<Self> {
         let db = schema::open_checkpointer(&folder.database())?;
         let root = folder.root().to_owned();

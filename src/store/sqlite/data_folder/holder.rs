@@ -14,8 +14,8 @@ use crate::store::{Result, StoreError};
 
 /// The locks of all processes, a line each.
 const LOCKS: &str = "/proc/locks";
-/// The system tells them a page at a time, and leaves out some where others go meanwhile: one that is not found so often
-/// is not there.
+/// The system tells them a page at a time, and leaves out some where others go meanwhile: one that is not found so
+/// often is not there.
 const LOOKS: u32 = 5;
 
 impl Folder {
@@ -48,8 +48,8 @@ impl Folder {
         Ok(None)
     }
 
-    /// The room on the disk that the daemon which holds the folder keeps free, in bytes; `None` where there is none, or it
-    /// does not say.
+    /// The room on the disk that the daemon which holds the folder keeps free, in bytes; `None` where there is none, or
+    /// it does not say.
     pub fn kept_free(&self) -> Option<u64> {
         self.holder().ok().flatten()?;
         let text = fs::read_to_string(self.root.join("LOCK")).ok()?;

@@ -13,7 +13,8 @@ use crate::store::{Result, StoreError};
 /// The file that is there while a store is restored. No store has it, so none is taken for whole.
 const RESTORING: &str = "RESTORING";
 /// Why a folder is refused in which it is.
-pub(super) const RESTORE_INTERRUPTED: &str = "a restore into it is running, or was interrupted; in that case remove the folder, and restore again";
+pub(super) const RESTORE_INTERRUPTED: &str = "a restore into it is running, or was interrupted; in that case \
+                                          remove the folder, and restore again";
 
 /// True while a store is restored into a folder, and where that was interrupted.
 pub(super) fn is_restoring(root: &Path) -> bool {

@@ -1,5 +1,5 @@
-//! Commits on a full disk. What a commit leaves in the log, a copy must find room for in the database: else the log could
-//! not start again, and not even a deletion would find room in it.
+//! Commits on a full disk. What a commit leaves in the log, a copy must find room for in the database: else the log
+//! could not start again, and not even a deletion would find room in it.
 
 use super::super::room::to_copy::{bytes_of, bytes_to_copy};
 use super::super::writability::Refusal;
