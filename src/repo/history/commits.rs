@@ -436,7 +436,7 @@ impl Iterator for Commits {
     }
 }
 
-/// Until when a walk or a search that begins now goes on, by the time since the start.
-pub(super) fn end_of_search_ms(project: &Project) -> i64 {
+/// Until when a walk or a search that begins now goes on, by the clock that nobody sets.
+pub(in crate::repo) fn end_of_search_ms(project: &Project) -> i64 {
     project.projects.clock().uptime_ms() + COMMIT_SEARCH_S_MAX * 1000
 }

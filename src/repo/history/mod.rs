@@ -20,6 +20,7 @@ pub use all::AllCommits;
 pub use change::{Change, changed_files};
 pub use change_cache::LineCounts;
 pub(super) use change_cache::{CountedChanges, LastChanges};
+pub(super) use commits::end_of_search_ms;
 pub use commits::{Commit, Commits, EveryState};
 pub use merge_base::merge_base;
 pub use of_path::ChangesPage;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::base::id::ManifestId;
-use crate::base::limits::{
-    COMMIT_SEARCH_S_MAX, PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX,
-};
+use crate::base::limits::{PROJECT_SNAPSHOTS_SEARCHED_MAX, SNAPSHOTS_SEARCHED_MAX};
 use crate::repo::digests::{Entered, Published};
+use crate::repo::history::end_of_search_ms;
 use crate::repo::{Branch, Error, Project, Result, Revision};
 
 impl Project {
@@ -143,9 +142,4 @@ impl<'a> Search<'a> {
         }
         Ok(published)
     }
-}
-
-/// The time by the clock that nobody sets at which a search that begins now ends.
-fn end_of_search_ms(project: &Project) -> i64 {
-    project.projects.clock().uptime_ms() + COMMIT_SEARCH_S_MAX * 1000
 }
