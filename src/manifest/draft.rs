@@ -12,7 +12,7 @@ use crate::base::digest::{byte_count, manifest_id, node_id};
 use crate::base::id::{Kind, ManifestId, NodeId};
 use crate::base::limits::{COMMIT_ATTEMPTS_MAX, SPILL_BYTES, SPILL_FILES, SPILL_OBJECTS};
 use crate::object::manifest::Manifest;
-use crate::object::node::Node;
+use crate::object::node::{DirectoryEntry, Node, Totals};
 use crate::store::{Batch, NewBody, NewObject, Result, StoreError};
 
 /// Pause before a commit is repeated because too many waited.
@@ -66,6 +66,20 @@ impl<'a> Draft<'a> {
         self.put(Kind::Manifest, id.into(), bytes);
         self.manifests.push((id, *manifest));
         id
+    }
+
+    /// Adds the manifest of a tree with this root, and names it. `None` is a tree without files, whose root is
+    /// added, too.
+    pub fn put_root(&mut self, root: Option<DirectoryEntry>) -> (ManifestId, Manifest) {
+        let root = root.unwrap_or_else(|| DirectoryEntry {
+            root: self.put_node(Node::empty()),
+            totals: Totals::default(),
+        });
+        let manifest = Manifest {
+            root: root.root,
+            totals: root.totals,
+        };
+        (self.put_manifest(&manifest), manifest)
     }
 
     /// Adds an object that nodes will name, a file's blob.

@@ -10,7 +10,7 @@ use super::rewrite::{Edits, rewrite};
 use crate::base::file_path::FilePath;
 use crate::base::id::{ManifestId, NodeId};
 use crate::object::manifest::Manifest;
-use crate::object::node::{DirectoryEntry, FileEntry, Key, Node, Totals, Value};
+use crate::object::node::{DirectoryEntry, FileEntry, Key, Totals, Value};
 use crate::store::StoreError;
 
 /// Why a change cannot be made.
@@ -163,12 +163,8 @@ impl Editor {
 
     /// Writes the changed nodes and the manifest into the draft.
     pub fn finish(self, draft: &mut Draft<'_>) -> Result<(ManifestId, Manifest), StoreError> {
-        let (root, totals) = match write(draft, self.root)? {
-            Some(entry) => (entry.root, entry.totals),
-            None => (draft.put_node(Node::empty()), Totals::default()),
-        };
-        let manifest = Manifest { root, totals };
-        Ok((draft.put_manifest(&manifest), manifest))
+        let root = write(draft, self.root)?;
+        Ok(draft.put_root(root))
     }
 
     /// True if there is a directory at this path, changes so far included.

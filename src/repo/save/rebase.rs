@@ -12,7 +12,6 @@ use crate::manifest::lookup::{Found, Place};
 use crate::manifest::overlay::overlay;
 use crate::manifest::{Draft, EditError, Editor, NodeSource, Nodes};
 use crate::object::manifest::Manifest;
-use crate::object::node::{Node, Totals};
 use crate::repo::Result;
 use crate::repo::import::exclude::Exclude;
 use crate::store::PinName;
@@ -196,12 +195,7 @@ fn laid_over(
     over: Option<NodeId>,
 ) -> Result<(ManifestId, Manifest)> {
     let laid = overlay(draft, under, over.unwrap_or(under))?;
-    let (root, totals) = match laid {
-        Some(entry) => (entry.root, entry.totals),
-        None => (draft.put_node(Node::empty()), Totals::default()),
-    };
-    let manifest = Manifest { root, totals };
-    Ok((draft.put_manifest(&manifest), manifest))
+    Ok(draft.put_root(laid))
 }
 
 /// The imported tree with what the state has at these paths.
