@@ -129,6 +129,36 @@ pub struct BranchRecord {
 }
 
 impl BranchRecord {
+    /// A branch without snapshots that was made at this time, by this account, in this state.
+    pub fn new(
+        name: BranchName,
+        manifest: ManifestId,
+        totals: Totals,
+        at: Timestamp,
+        by: String,
+    ) -> Self {
+        Self {
+            name,
+            manifest,
+            totals: totals.into(),
+            snapshots: 0,
+            created_at: at,
+            updated_at: at,
+            updated_by: by.clone(),
+            last: Some(LastChange {
+                at,
+                by,
+                operation: None,
+                path: None,
+                message: None,
+                parent: None,
+            }),
+            migrated_snapshots: None,
+            snapshots_there: None,
+            other_name_there: None,
+        }
+    }
+
     /// The branch under another name.
     #[must_use]
     pub fn renamed(self, name: &BranchName) -> Self {

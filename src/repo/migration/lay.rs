@@ -331,26 +331,10 @@ impl Steps<'_> {
     fn new_branch(&self, number: u64, batch: &mut Batch) -> BranchRecord {
         let first = self.snapshots.first();
         let created_at = first.map_or(self.head.at, |(_, first)| first.reached_at);
-        let record = BranchRecord {
-            name: self.name.clone(),
-            manifest: self.state.id,
-            totals: self.state.manifest.totals.into(),
-            snapshots: 0,
-            created_at,
-            updated_at: self.head.at,
-            updated_by: self.head.by.clone(),
-            last: Some(LastChange {
-                at: self.head.at,
-                by: self.head.by.clone(),
-                operation: None,
-                path: None,
-                message: None,
-                parent: None,
-            }),
-            migrated_snapshots: None,
-            snapshots_there: None,
-            other_name_there: None,
-        };
+        let Author { at, by } = self.head;
+        let (name, state) = (self.name.clone(), self.state);
+        let new = BranchRecord::new(name, state.id, state.manifest.totals, *at, by.clone());
+        let record = BranchRecord { created_at, ..new };
         self.put(number, record, batch)
     }
 

@@ -8,7 +8,7 @@ use crate::manifest::{Draft, Editor};
 use crate::object::audit::{Action, AuditRecord};
 use crate::object::key;
 use crate::object::node::Totals;
-use crate::object::record::{BranchRecord, DeletedRecord, LastChange, ProjectRecord};
+use crate::object::record::{BranchRecord, DeletedRecord, ProjectRecord};
 use crate::repo::{Branch, Condition, Error, Missing, Result, audit};
 use crate::store::Expect;
 
@@ -47,26 +47,8 @@ impl ProjectWriter {
             None => (Editor::empty().finish(&mut draft)?.0, Totals::default()),
         };
         let objects = draft.take_objects();
-        let record = BranchRecord {
-            name: name.clone(),
-            manifest,
-            totals: totals.into(),
-            snapshots: 0,
-            created_at: now,
-            updated_at: now,
-            updated_by: self.actor().name().to_owned(),
-            last: Some(LastChange {
-                at: now,
-                by: self.actor().name().to_owned(),
-                operation: None,
-                path: None,
-                message: None,
-                parent: None,
-            }),
-            migrated_snapshots: None,
-            snapshots_there: None,
-            other_name_there: None,
-        };
+        let by = self.actor().name().to_owned();
+        let record = BranchRecord::new(name.clone(), manifest, totals, now, by);
         let name_key = key::branch_name(self.number(), name.as_str());
         let exists = || Ok::<_, Error>(store.record(&name_key)?.is_some());
         // Before the commit, as with projects.
