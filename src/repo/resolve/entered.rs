@@ -11,12 +11,12 @@ use crate::base::limits::BRANCH_NUMBERS_KEPT;
 /// the branch is searched again.
 #[derive(Debug)]
 pub(in crate::repo) struct EnteredSnapshots {
-    branches: Cache<u64, Entered>,
+    branches: Cache<u64, EnteredRange>,
 }
 
 /// Snapshots of a branch whose commit ids are in the index: the newest at one time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entered {
+pub(super) struct EnteredRange {
     /// The number of the oldest snapshot that the branch had then.
     oldest: Option<u64>,
     /// The number of the newest of them.
@@ -35,14 +35,14 @@ impl Default for EnteredSnapshots {
 
 impl EnteredSnapshots {
     /// Those of a branch that has this oldest snapshot; `None` where that is not known.
-    pub(super) fn of(&self, branch: u64, oldest: Option<u64>) -> Option<Entered> {
+    pub(super) fn of(&self, branch: u64, oldest: Option<u64>) -> Option<EnteredRange> {
         let known = self.branches.get(&branch);
         known.filter(|known| known.oldest == oldest)
     }
 
     /// Keeps that the newest so many, up to this one, are entered. The oldest was asked for before they were.
     pub(super) fn keep(&self, branch: u64, oldest: Option<u64>, up_to: u64, count: usize) {
-        let entered = Entered {
+        let entered = EnteredRange {
             oldest,
             up_to,
             count,
