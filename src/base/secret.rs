@@ -14,6 +14,11 @@ pub const SECRET_DIGITS: usize = 64;
 /// What a key is hashed under to be known again (`objects-layout.md`, "Records").
 const KEY_PROOF_CONTEXT: &str = "siteconf 2026-11 server key proof v1";
 
+/// Makes up 32 hexadecimal digits of 128 random bits: nobody guesses them, and they come only once.
+pub fn random_hex() -> String {
+    hex::encode(rand::random::<[u8; 16]>())
+}
+
 /// A secret in the clear: a token, or the value of a session cookie. It has no `Display` and no
 /// `Serialize`; who wants the text says [`Secret::reveal`].
 #[derive(Clone)]

@@ -3,10 +3,11 @@
 mod hash;
 mod rule;
 
+use crate::base::secret::random_hex;
 pub(super) use hash::{HashingMemory, PasswordHash};
 pub(super) use rule::check;
 
 /// Makes up a password that nobody can guess: 128 random bits as 32 hexadecimal digits.
 pub fn random_password() -> String {
-    hex::encode(rand::random::<[u8; 16]>())
+    random_hex()
 }

@@ -18,6 +18,7 @@ use super::schema::BUSY_WAIT;
 use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId};
+use crate::base::secret::random_hex;
 use crate::store::buffer::BLOCK_ALIGNMENT;
 use crate::store::error::damaged;
 use crate::store::{LargeBody, Result, Staging, StoreError};
@@ -127,9 +128,7 @@ enum Stage {
 impl StagedFile {
     pub(super) fn create(folder: &Folder, writability: &Arc<Writability>) -> io::Result<Self> {
         for _ in 0..NAMES_TRIED_MAX {
-            let path = folder
-                .incoming()
-                .join(hex::encode(rand::random::<[u8; 16]>()));
+            let path = folder.incoming().join(random_hex());
             let opened = private_options().create_new(true).open(&path);
             let file = opened.map_err(unopened)?;
             file.lock()?;

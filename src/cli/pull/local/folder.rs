@@ -22,6 +22,7 @@ use super::remove::{remove_file, remove_tree};
 use super::rescue::{self, Rescue};
 use super::side::{is_held, lock, make_private};
 use super::state::{Brought, Mark, State, durably, sync_folder};
+use crate::base::secret::random_hex;
 use crate::cli::output::visible_path;
 use crate::cli::pull::fault::{Fault, Pulled};
 use crate::cli::pull::remote::fetch::git_id;
@@ -190,7 +191,7 @@ impl Folder {
                 return Err(Fault::of_file("reading", &path)(error));
             }
             _ => {
-                let id = hex::encode(rand::random::<[u8; 16]>());
+                let id = random_hex();
                 durably(&path, |out| out.write_all(id.as_bytes()))?;
                 id
             }

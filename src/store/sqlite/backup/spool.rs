@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::error::{BackupError, Result};
 use super::part::Part;
+use crate::base::secret::random_hex;
 use crate::store::sqlite::data_folder::private_options;
 
 /// How the name of a temporary file begins, for as long as it has one.
@@ -66,8 +67,7 @@ fn nameless(folder: &Path) -> io::Result<File> {
         return Ok(file.into());
     }
     // Not every file system makes files without a name.
-    let random = hex::encode(rand::random::<[u8; 16]>());
-    let path = folder.join(format!("{TEMPORARY}{random}"));
+    let path = folder.join(format!("{TEMPORARY}{}", random_hex()));
     let file = private_options().create_new(true).open(&path)?;
     fs::remove_file(path)?;
     Ok(file)

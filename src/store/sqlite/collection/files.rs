@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::base::id::ObjectId;
+use crate::base::secret::random_hex;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::blob_files::{self, Sweep, blob_path};
 use crate::store::{Result, StoreError};
@@ -64,8 +65,7 @@ fn move_away(
         if claimed.contains(id) || has_row(*id)? {
             continue;
         }
-        let name = hex::encode(rand::random::<[u8; 16]>());
-        let away = store.folder.incoming().join(name);
+        let away = store.folder.incoming().join(random_hex());
         match fs::rename(blob_path(&store.folder, *id), &away) {
             Ok(()) => moved.push(away),
             // It was an abandoned upload, and a start has swept it.

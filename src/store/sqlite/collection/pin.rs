@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::state::State;
+use crate::base::secret::random_hex;
 use crate::store::sqlite::data_folder::{Folder, private_options};
 use crate::store::{Pin, Result, StoreError};
 
@@ -46,7 +47,7 @@ impl FilePin {
 
     fn create(folder: &Folder) -> io::Result<Self> {
         for _ in 0..NAMES_TRIED_MAX {
-            let name = format!("{PREFIX}{}", hex::encode(rand::random::<[u8; 16]>()));
+            let name = format!("{PREFIX}{}", random_hex());
             let path = folder.incoming().join(name);
             let file = private_options().create_new(true).open(&path)?;
             file.lock()?;
