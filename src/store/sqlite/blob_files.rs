@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,13 +12,12 @@ use std::thread::JoinHandle;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 
-use super::data_folder::{FileLock, Folder, private_options};
+use super::data_folder::{FileLock, Folder, create_locked, private_options};
 use super::failure::unopened;
 use super::schema::BUSY_WAIT;
 use super::writability::Writability;
 use crate::base::digest::byte_count;
 use crate::base::id::{BlobId, Kind, ObjectId};
-use crate::base::secret::random_hex;
 use crate::store::buffer::BLOCK_ALIGNMENT;
 use crate::store::error::damaged;
 use crate::store::{LargeBody, Result, Staging, StoreError};
@@ -30,9 +29,6 @@ const WRITE_BACK_BYTES: u64 = 8 << 20;
 /// A body whose first piece has fewer bytes is written through the page cache, which is faster for a
 /// small one.
 const DIRECT_BYTES_MIN: usize = 128 << 10;
-
-/// Names tried for a new file: a sweep happens once a start, so the second stays.
-const NAMES_TRIED_MAX: usize = 16;
 
 /// How a staged file's bytes reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,28 +123,19 @@ enum Stage {
 
 impl StagedFile {
     pub(super) fn create(folder: &Folder, writability: &Arc<Writability>) -> io::Result<Self> {
-        for _ in 0..NAMES_TRIED_MAX {
-            let path = folder.incoming().join(random_hex());
-            let opened = private_options().create_new(true).open(&path);
-            let file = opened.map_err(unopened)?;
-            file.lock()?;
-            // A sweep may have come between creation and lock; then the name is gone, and we begin anew.
-            if file.metadata()?.nlink() > 0 {
-                return Ok(Self {
-                    folder: folder.clone(),
-                    writability: Arc::clone(writability),
-                    path,
-                    file,
-                    write_path: WritePath::Undecided,
-                    dirty: 0,
-                    writing_back: None,
-                    dirty_since_sync: true,
-                    claim: None,
-                    stage: Stage::Staged,
-                });
-            }
-        }
-        Err(io::Error::other("every new file was swept"))
+        let (path, file) = create_locked(&folder.incoming(), "")?;
+        Ok(Self {
+            folder: folder.clone(),
+            writability: Arc::clone(writability),
+            path,
+            file,
+            write_path: WritePath::Undecided,
+            dirty: 0,
+            writing_back: None,
+            dirty_since_sync: true,
+            claim: None,
+            stage: Stage::Staged,
+        })
     }
 }
 

@@ -7,16 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::state::State;
-use crate::base::secret::random_hex;
-use crate::store::sqlite::data_folder::{Folder, private_options};
+use crate::store::sqlite::data_folder::{Folder, create_locked};
 use crate::store::{Pin, Result, StoreError};
 
 /// How the names of pins begin.
 const PREFIX: &str = "pin-";
 /// Longest text of a pin, in bytes.
 const TEXT_BYTES_MAX: u64 = 64;
-/// Names tried for a new file, as for an upload.
-const NAMES_TRIED_MAX: usize = 16;
 /// How long a pin may be held without saying since when.
 const UNTOLD_MAX: Duration = Duration::from_secs(5);
 
@@ -38,25 +35,12 @@ impl FilePin {
         state: impl FnOnce() -> Result<State>,
     ) -> Result<Self> {
         let io = |e| StoreError::io("beginning an import", e);
-        let mut pin = Self::create(folder).map_err(io)?;
+        let (path, file) = create_locked(&folder.incoming(), PREFIX).map_err(io)?;
+        let mut pin = Self { path, file };
         let State { epoch, last, .. } = state()?;
         let text = format!("{epoch} {last}\n");
         pin.file.write_all(text.as_bytes()).map_err(io)?;
         Ok(pin)
-    }
-
-    fn create(folder: &Folder) -> io::Result<Self> {
-        for _ in 0..NAMES_TRIED_MAX {
-            let name = format!("{PREFIX}{}", random_hex());
-            let path = folder.incoming().join(name);
-            let file = private_options().create_new(true).open(&path)?;
-            file.lock()?;
-            // Who looks for pins that are not held may have come between creation and lock.
-            if fs::exists(&path)? {
-                return Ok(Self { path, file });
-            }
-        }
-        Err(io::Error::other("every new file was swept"))
     }
 }
 

@@ -2,11 +2,19 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::private_options;
+use crate::base::secret::random_hex;
+use crate::store::sqlite::failure::unopened;
+
 /// Between two tries for a lock that somebody holds.
 const PAUSE: Duration = Duration::from_millis(2);
+/// Names tried for a new file: a sweep happens once a start, so the second stays.
+const NAMES_TRIED_MAX: usize = 16;
 
 /// An open file with a lock (flock) on it. Dropped, or when the process ends in whatever way, the file is
 /// free.
@@ -67,6 +75,28 @@ impl Drop for FileLock {
         // What cannot be unlocked is free once every copy is closed.
         let _unlocked = self.0.unlock();
     }
+}
+
+/// Makes a file in a folder that is swept of files which nobody holds locked, and locks it as long as it is open.
+/// Its name is chance behind this prefix.
+///
+/// # Errors
+/// Those of the system, as [`unopened`] has them; also where every new file was swept.
+pub(in crate::store::sqlite) fn create_locked(
+    folder: &Path,
+    prefix: &str,
+) -> io::Result<(PathBuf, File)> {
+    for _ in 0..NAMES_TRIED_MAX {
+        let path = folder.join(format!("{prefix}{}", random_hex()));
+        let opened = private_options().create_new(true).open(&path);
+        let file = opened.map_err(unopened)?;
+        file.lock()?;
+        // A sweep may have come between creation and lock; then the name is gone, and we begin anew.
+        if file.metadata()?.nlink() > 0 {
+            return Ok((path, file));
+        }
+    }
+    Err(io::Error::other("every new file was swept"))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use super::schema;
 use crate::store::{Result, StoreError};
 pub use collection_lock::CollectionLock;
 use copying::{COPY_INTERRUPTED, is_copying};
-pub(super) use file_lock::FileLock;
+pub(super) use file_lock::{FileLock, create_locked};
 pub(super) use file_system::FileSystem;
 pub use format::Format;
 pub(super) use identity::Identity;
