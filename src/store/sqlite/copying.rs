@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rusqlite::{TransactionBehavior, params};
 
+use super::SqliteStore;
 use super::data_folder::{Folder, Lock};
-use super::{SqliteStore, blob_files};
 use crate::base::digest::record_checksum;
 use crate::store::transfer::{Hold, Loader};
 use crate::store::{Record, Result, Store, StoreError, Version};
@@ -19,10 +19,7 @@ impl SqliteStore {
     /// Takes a folder for a copy of what has this name: as [`Folder::begin_copy`].
     pub(in crate::store) fn begin_copy(root: &Path, of: &str) -> Result<Box<dyn Loader>> {
         let (folder, lock) = Folder::begin_copy(root, of)?;
-        let mut store = Self::with_writer(folder, true)?;
-        store.lock = Some(lock);
-        let swept = blob_files::sweep_incoming(&store.folder, |id| store.has_row(id));
-        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
+        let store = Self::with_lock(folder, lock)?;
         Ok(Box::new(CopiedFolder(store)))
     }
 

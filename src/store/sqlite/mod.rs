@@ -86,11 +86,7 @@ impl SqliteStore {
     /// Opens or makes the store as the daemon: takes its lock and sweeps what a crash left.
     pub fn open_locked(root: &Path) -> Result<Self> {
         let (folder, lock) = Folder::open_or_create(root)?;
-        let mut store = Self::with_writer(folder, true)?;
-        store.lock = Some(lock);
-        let swept = blob_files::sweep_incoming(&store.folder, |id| store.has_row(id));
-        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
-        Ok(store)
+        Self::with_lock(folder, lock)
     }
 
     /// Opens an existing store beside a daemon that may be running.
@@ -127,6 +123,15 @@ impl SqliteStore {
             tallies: Arc::default(),
             lock: None,
         })
+    }
+
+    /// The store of whoever holds the folder's lock, which it keeps; what a crash left is swept.
+    fn with_lock(folder: Folder, lock: Lock) -> Result<Self> {
+        let mut store = Self::with_writer(folder, true)?;
+        store.lock = Some(lock);
+        let swept = blob_files::sweep_incoming(&store.folder, |id| store.has_row(id));
+        swept.map_err(|e| StoreError::io("sweeping abandoned uploads", e))?;
+        Ok(store)
     }
 
     fn with_writer(folder: Folder, settles: bool) -> Result<Self> {
