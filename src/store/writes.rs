@@ -65,6 +65,12 @@ impl Trouble {
         Self::believed_for(Duration::from_mins(1))
     }
 
+    /// A refusal by what is set where the changes go: somebody may give the right, or have changes taken, at any time.
+    #[cfg(feature = "fleet")]
+    pub(super) fn of_denial() -> Self {
+        Self::believed_for(Duration::from_mins(1))
+    }
+
     /// Notes whether it was met now.
     pub(super) fn note(&self, is_met: bool) {
         *self.met() = is_met.then(Instant::now);

@@ -1,12 +1,7 @@
 //! Whether the last upload to a bucket was refused.
 
-use std::time::Duration;
-
 use crate::store::LargeBodies;
 use crate::store::writes::Trouble;
-
-/// Somebody may have given the right meanwhile.
-const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 
 /// What the last upload met, of what only an upload can meet.
 #[derive(Debug)]
@@ -19,7 +14,7 @@ impl Default for RefusedUploads {
     fn default() -> Self {
         Self {
             want_of_room: Trouble::of_room(),
-            want_of_right: Trouble::believed_for(DENIAL_BELIEVED_FOR),
+            want_of_right: Trouble::of_denial(),
         }
     }
 }

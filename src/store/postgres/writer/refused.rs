@@ -1,12 +1,7 @@
 //! Whether the last changes were refused for what others would meet, too.
 
-use std::time::Duration;
-
 use crate::store::writes::Trouble;
 use crate::store::{StoreError, Writes};
-
-/// Somebody may have given the right meanwhile, or set the database to take changes.
-const DENIAL_BELIEVED_FOR: Duration = Duration::from_mins(1);
 
 /// What the last changes have met.
 #[derive(Debug)]
@@ -21,8 +16,8 @@ impl Default for RefusedWrites {
     fn default() -> Self {
         Self {
             want_of_room: Trouble::of_room(),
-            want_of_right: Trouble::believed_for(DENIAL_BELIEVED_FOR),
-            read_only: Trouble::believed_for(DENIAL_BELIEVED_FOR),
+            want_of_right: Trouble::of_denial(),
+            read_only: Trouble::of_denial(),
         }
     }
 }
