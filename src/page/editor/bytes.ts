@@ -1,7 +1,7 @@
 // A file is bytes; the editor shows text. What is saved has the encoding, the byte order mark and the
 // line ends that were read, so that a difference shows what somebody changed and nothing else.
 
-import { declaredIn, guess } from "./guess.ts";
+import { declaredIn, type EightBit, guess } from "./guess.ts";
 import { western } from "./western.ts";
 
 export { type Language, language } from "./language.ts";
@@ -15,7 +15,6 @@ export const COMPARED_MAX = 2 << 20;
 
 /** By the names of the Encoding Standard. */
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | EightBit;
-export type EightBit = "windows-1251" | "ibm866" | "koi8-r" | "windows-1252";
 /** `mixed` keeps every carriage return in the text itself. */
 export type LineEnd = "\n" | "\r\n" | "\r" | "mixed";
 

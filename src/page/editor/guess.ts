@@ -1,8 +1,10 @@
 // Which 8-bit encoding a text has, Russian or of Western Europe. Nothing in the bytes says so for certain: each of
 // them gives every byte a letter. A wrong guess is shown wrong and saved unchanged; the status line lets one choose.
 
-import type { EightBit } from "./bytes.ts";
 import { western } from "./western.ts";
+
+/** By the names of the Encoding Standard. */
+export type EightBit = "windows-1251" | "ibm866" | "koi8-r" | "windows-1252";
 
 /** How often each letter comes in 1,000 letters of Russian, а to я. */
 const OFTEN = [

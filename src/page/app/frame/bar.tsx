@@ -1,22 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { Icon, Mark } from "../../shared/icons.tsx";
-import type { Loaded } from "../../shared/load.ts";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Who } from "../../shared/parts.tsx";
 import { type Key, language, languages, setLanguage, t } from "../../shared/text.ts";
-import { onReach, type Schemas } from "../api.ts";
-import { address, BASE, go, type Route } from "../route.ts";
-import { Crumbs } from "./crumbs.tsx";
+import { onReach } from "../api.ts";
+import { address, BASE, go } from "../route.ts";
+import { Crumbs, type CrumbsProps } from "./crumbs.tsx";
 import { health } from "./health.ts";
 import type { OwnPart } from "./own.tsx";
 import { setTheme, type Theme, theme, themes } from "./theme.ts";
 
-export interface BarProps {
-  session: Schemas["Session"];
-  route: Route;
-  project: Schemas["Project"] | null;
-  projects: Loaded<Schemas["Project"][]>;
-  branches: Loaded<Schemas["AdminBranch"][]>;
+interface BarProps extends CrumbsProps {
   onFind: () => void;
   onHelp: () => void;
   onOwn: (part: OwnPart) => void;

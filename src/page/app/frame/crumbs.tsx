@@ -1,19 +1,28 @@
 // Where we are: the project and its branch, each with a menu of the others and of what can be done to this one.
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../shared/icons.tsx";
+import type { Loaded } from "../../shared/load.ts";
 import { Item, Menu } from "../../shared/menu.tsx";
 import { Copy } from "../../shared/parts.tsx";
 import { t } from "../../shared/text.ts";
+import type { Schemas } from "../api.ts";
 import { NewBranch } from "../branch/new-branch.tsx";
 import { useNamedActs } from "../named/acts.tsx";
-import { address } from "../route.ts";
-import type { BarProps } from "./bar.tsx";
+import { address, type Route } from "../route.ts";
+
+export interface CrumbsProps {
+  session: Schemas["Session"];
+  route: Route;
+  project: Schemas["Project"] | null;
+  projects: Loaded<Schemas["Project"][]>;
+  branches: Loaded<Schemas["AdminBranch"][]>;
+}
 
 /** Those first that somebody looks for first: of many only the beginning is in sight. */
 const first = <One,>(all: One[] | null, isFirst: (one: One) => boolean): One[] =>
   [...(all ?? [])].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
 
-export function Crumbs({ session, route, project, projects, branches }: BarProps) {
+export function Crumbs({ session, route, project, projects, branches }: CrumbsProps) {
   const [making, make] = useState(false);
   // Whoever goes to another project makes no branch there.
   useEffect(() => make(false), [route.repo]);

@@ -2,30 +2,13 @@
 // dialogs are fetched when one is first opened.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { IconName } from "../../shared/icons.tsx";
-import type { Loaded } from "../../shared/load.ts";
 import { Item } from "../../shared/menu.tsx";
 import { t } from "../../shared/text.ts";
 import type { Schemas } from "../api.ts";
 import { lazyDialog } from "../frame/lazy.tsx";
 import { go, type Route } from "../route.ts";
 import type { RulesProps } from "./rules.tsx";
-
-type Branches = Loaded<Schemas["AdminBranch"][]>;
-type Projects = Loaded<Schemas["Project"][]>;
-
-export interface SheetProps {
-  session: Schemas["Session"];
-  /** The project itself, or that of the branch. */
-  project: Schemas["Project"];
-  branch: Schemas["AdminBranch"] | null;
-  projects: Projects;
-  branches: Branches;
-  onClose: () => void;
-}
-
-export interface BranchSheetProps extends SheetProps {
-  branch: Schemas["AdminBranch"];
-}
+import type { Branches, BranchSheetProps, Projects, SheetProps } from "./sheet.ts";
 
 const RenameBranch = lazyDialog<BranchSheetProps>(
   () => import("./branch.tsx").then((part) => part.RenameBranch),

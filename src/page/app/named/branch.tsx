@@ -4,10 +4,10 @@ import { t } from "../../shared/text.ts";
 import { branchPath, Failure, hasStatus, leaving } from "../api.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { undo } from "../parts/undo.ts";
-import type { BranchSheetProps } from "./acts.tsx";
 import { follow } from "./along.ts";
 import * as calls from "./calls.ts";
 import { Delete } from "./delete.tsx";
+import type { BranchSheetProps } from "./sheet.ts";
 import { say } from "./words.ts";
 
 /** Does what takes its name from a branch: that this goes is taken in with the answer, be it heard of before. */

@@ -3,10 +3,10 @@ import { t } from "../../shared/text.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { namedIn, ProjectFields } from "../parts/project-fields.tsx";
 import { undo } from "../parts/undo.ts";
-import type { SheetProps } from "./acts.tsx";
 import { follow } from "./along.ts";
 import * as calls from "./calls.ts";
 import { Delete } from "./delete.tsx";
+import type { SheetProps } from "./sheet.ts";
 import { say } from "./words.ts";
 
 export function RenameProject({ session, project, projects, onClose }: SheetProps) {

@@ -4,37 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Item } from "../../../shared/menu.tsx";
 import { t } from "../../../shared/text.ts";
-import type { Schemas } from "../../api.ts";
 import { lazyDialog } from "../../frame/lazy.tsx";
-
-/** A file or a folder. */
-export interface Entry {
-  path: string;
-  folder: boolean;
-  /** The tag of a file, as it was read last; that of the open file is told by itself. */
-  etag?: string | undefined;
-}
+import type { Entry, SheetProps, Where } from "./sheet.ts";
 
 export type Act = "move" | "remove";
-
-/** Where entries lie, and what is told of what becomes of them. */
-export interface Where {
-  repo: string;
-  branch: string;
-  /** The commit id of the branch as it is shown. */
-  head: string;
-  may: Schemas["Permissions"];
-  /** Whose drafts there are. */
-  account: string;
-  /** The branch has another state. */
-  onChanged: () => void;
-}
-
-export interface SheetProps {
-  where: Where;
-  entry: Entry;
-  onClose: () => void;
-}
 
 export interface Acts {
   /** Whether something may be done to an entry. */

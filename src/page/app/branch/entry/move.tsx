@@ -4,10 +4,10 @@ import { isAway, t } from "../../../shared/text.ts";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { openedIn } from "../../parts/opened.ts";
 import { undo } from "../../parts/undo.ts";
-import type { SheetProps } from "./acts.tsx";
 import { follow } from "./along.ts";
 import { checkPath } from "./path-check.ts";
 import { type Condition, isMoved, move } from "./send.ts";
+import type { SheetProps } from "./sheet.ts";
 import { say } from "./words.ts";
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);

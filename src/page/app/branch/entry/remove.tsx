@@ -11,9 +11,9 @@ import { FormDialog } from "../../parts/form-dialog.tsx";
 import { making } from "../../parts/making.ts";
 import { openedIn } from "../../parts/opened.ts";
 import { undo } from "../../parts/undo.ts";
-import type { SheetProps } from "./acts.tsx";
 import { leave } from "./along.ts";
 import { countFiles, type Deleted, remove } from "./send.ts";
+import type { SheetProps } from "./sheet.ts";
 import { say } from "./words.ts";
 
 /** Asks before a file or a folder is deleted: tells what goes, and what stays. */

@@ -13,8 +13,8 @@ import {
 import { deleteFile } from "../../file/remote.ts";
 import { making } from "../../parts/making.ts";
 import { explained, type Refusals } from "../../parts/refusals.ts";
-import type { Entry, Where } from "./acts.tsx";
 import { isThere } from "./path-check.ts";
+import type { Entry, Where } from "./sheet.ts";
 import { say } from "./words.ts";
 
 type InBranch = Pick<Where, "repo" | "branch">;
