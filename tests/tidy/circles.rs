@@ -22,7 +22,7 @@ static PATH: LazyLock<Regex> =
 type Names = Vec<String>;
 
 /// What files take, by file and by the file that it is taken from.
-type Ties<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeSet<String>>>;
+pub(crate) type Ties<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeSet<String>>>;
 
 /// A file as a module.
 #[derive(Default)]
@@ -63,9 +63,14 @@ pub(crate) fn circles(files: &[(String, String)]) -> Vec<String> {
             }
         }
     }
+    among(&ties)
+}
+
+/// The circles that these ties make: of each the files, and what ties them.
+pub(crate) fn among(ties: &Ties<'_>) -> Vec<String> {
     let all: BTreeMap<&str, BTreeSet<&str>> = ties
         .keys()
-        .map(|file| (*file, reached(&ties, file)))
+        .map(|file| (*file, reached(ties, file)))
         .collect();
     let mut circles = BTreeMap::new();
     for (file, reached) in &all {

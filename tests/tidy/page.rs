@@ -1,9 +1,13 @@
-//! Checks of the page's source text: short modules, small folders, and nothing that its policy would refuse or
-//! that would make markup of a text.
+//! Checks of the page's source text: short modules that form no circles, small folders, and nothing that its policy
+//! would refuse or that would make markup of a text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use regex::Regex;
+
+use super::circles::{Ties, among};
 use super::{assert_none, read, root, shown, text_files};
 
 const MODULE_LINES_MAX: usize = 300;
@@ -20,6 +24,11 @@ const UNSPOKEN: [&str; 7] = [
     "new Function",
     "style=",
 ];
+
+/// From where a module takes something: types, too, and what is fetched later.
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\b(?:from|import)\s*\(?\s*"(?P<from>\.[^"]*)""#).expect("a right expression")
+});
 
 #[test]
 fn modules_of_the_page_are_short_and_say_nothing_that_its_policy_refuses() {
@@ -44,6 +53,38 @@ fn folders_of_the_page_are_small() {
         .map(|(folder, count)| format!("{folder}: {count} modules, at most {FOLDER_MODULES_MAX}"))
         .collect();
     assert_none(&faults);
+}
+
+#[test]
+fn no_modules_of_the_page_form_a_circle() {
+    assert_none(&circles(&modules()));
+}
+
+#[test]
+fn a_circle_of_modules_is_found_and_what_is_none_is_not() {
+    let count = |a: &str, b: &str| {
+        let files = [("src/page/app/a.tsx", a), ("src/page/app/of/b.ts", b)];
+        circles(&files.map(|(path, text)| (path.to_owned(), text.to_owned()))).len()
+    };
+    let to_b = "import { b } from \"./of/b.ts\";";
+    for wrong in [
+        "import { a } from \"../a.tsx\";",
+        "import type { A } from \"../a.tsx\";",
+        "import {\n  a,\n  type A,\n} from \"../a.tsx\";",
+        "import \"../a.tsx\";",
+        "export { a } from \"../a.tsx\";",
+        "const a = () => import(\"../a.tsx\");",
+    ] {
+        assert_eq!(count(to_b, wrong), 1, "{wrong}");
+    }
+    for fine in [
+        "export const b = 1;",
+        "import { a } from \"./a.tsx\";",
+        "import { a } from \"a.tsx\";",
+        "import { b } from \"./b.ts\";",
+    ] {
+        assert_eq!(count(to_b, fine), 0, "{fine}");
+    }
 }
 
 #[test]
@@ -73,6 +114,39 @@ fn faults_of(path: &str, text: &str) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The circles among these modules, given by their paths from the project's root and their texts.
+fn circles(files: &[(String, String)]) -> Vec<String> {
+    let paths: BTreeSet<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    let mut ties = Ties::new();
+    for (path, text) in files {
+        for found in IMPORT.captures_iter(text) {
+            let from = &found["from"];
+            let target = paths.get(resolved(path, from).as_str());
+            if let Some(target) = target.filter(|target| *target != path) {
+                let ties = ties.entry(path).or_default();
+                ties.entry(target).or_default().insert(from.to_owned());
+            }
+        }
+    }
+    among(&ties)
+}
+
+/// The path that a relative one in a module leads to.
+fn resolved(module: &str, to: &str) -> String {
+    let mut names: Vec<&str> = module.split('/').collect();
+    names.pop();
+    for name in to.split('/') {
+        match name {
+            "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    names.join("/")
 }
 
 /// The page's own modules, styles among them, by their paths.
