@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::base::limits::{LIST_PART_BYTES, LIST_PART_OF_FOLDERS_BYTES, LISTED_ENTRIES_WHOLE_MAX};
 use crate::http::error::{ApiFlavor, Error};
 use crate::http::reply::coding::{Coding, encoder};
+use crate::http::reply::json_text::EntriesText;
 use crate::http::reply::stream::{ChunkStream, Pieces};
 use crate::http::reply::{Freshness, Reply, VARY_COMPRESSED};
 use crate::http::request::conditions::ETag;
@@ -136,7 +137,7 @@ where
     fn next_part(&mut self) -> io::Result<Option<Vec<u8>>> {
         (self.check)().map_err(io::Error::other)?;
         let text = part(&mut self.entries, LIST_PART_BYTES).map_err(io::Error::other)?;
-        Ok((!text.is_empty()).then(|| text.into_bytes()))
+        Ok((!text.is_empty()).then_some(text))
     }
 }
 
@@ -144,18 +145,14 @@ where
 pub(in crate::http) fn part<T: Serialize>(
     entries: &mut impl Iterator<Item = Result<T, Error>>,
     bytes_max: usize,
-) -> Result<String, Error> {
-    let mut text = String::new();
+) -> Result<Vec<u8>, Error> {
+    let mut text = EntriesText::default();
     while text.len() < bytes_max
         && let Some(entry) = entries.next()
     {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        let shown = serde_json::to_string(&entry?);
-        text.push_str(&shown.expect("answers have text keys and finite numbers"));
+        text.add(&entry?);
     }
-    Ok(text)
+    Ok(text.end())
 }
 
 /// A list on its way: a JSON array.
@@ -237,21 +234,18 @@ impl Parts for Entries {
                 "a listing has fewer entries than its folder says",
             ));
         }
-        let mut text = Vec::new();
+        let mut text = EntriesText::default();
         for entry in &entries {
             if text.len() >= bytes_max {
                 break;
-            }
-            if !text.is_empty() {
-                text.push(b',');
             }
             let shown = match self.flavor {
                 ApiFlavor::Read => EntryJson::new(entry),
                 ApiFlavor::Admin => EntryJson::with_content(entry),
             };
-            serde_json::to_writer(&mut text, &shown)?;
+            text.add(&shown);
             self.made += 1;
         }
-        Ok(Some(text))
+        Ok(Some(text.end()))
     }
 }

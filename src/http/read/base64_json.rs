@@ -9,6 +9,7 @@ use crate::http::error::Error;
 use crate::http::reply::base64_object::Base64Object;
 use crate::http::reply::file_chunks::FileChunks;
 use crate::http::reply::json;
+use crate::http::reply::json_text::{into_text, to_json};
 use crate::http::reply::{Freshness, Reply};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
@@ -26,8 +27,7 @@ pub(super) fn respond(
     freshness: Freshness,
 ) -> Result<Reply, Error> {
     let Content { size, body, .. } = content;
-    let mut head =
-        serde_json::to_string(object).expect("answers have text keys and finite numbers");
+    let mut head = into_text(to_json(object));
     head.pop();
     head.push_str(",\"content\":\"");
     match body {

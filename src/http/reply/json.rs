@@ -10,6 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
 use super::coding::{Coding, encoder};
+use super::json_text::{EntriesText, to_json};
 use super::rendered::Rendered;
 use super::stream::ChunkStream;
 use super::{Freshness, Reply, VARY_COMPRESSED};
@@ -133,7 +134,7 @@ pub(in crate::http) fn list_of<T: Serialize>(
     entries: impl Iterator<Item = Result<T, Error>>,
     lines: &HeaderLines,
 ) -> Result<Reply, Error> {
-    let mut array = JsonArray::default();
+    let mut array = EntriesText::array();
     for entry in entries {
         array.add(&entry?);
     }
@@ -212,7 +213,7 @@ impl Made {
         coding: Coding,
         mut grown: impl FnMut(usize) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let mut array = JsonArray::default();
+        let mut array = EntriesText::array();
         let mut stamps = blake3::Hasher::new();
         let mut long: Option<LongText> = None;
         let mut held_max = BRANCHES_WHOLE_BYTES_MAX;
@@ -220,9 +221,9 @@ impl Made {
             let (entry, stamp) = entry?;
             stamps.update(&stamp);
             array.add(&entry);
-            grown(array.text.len())?;
-            if array.text.len() > held_max {
-                let text = std::mem::take(&mut array.text);
+            grown(array.len())?;
+            if array.len() > held_max {
+                let text = array.take();
                 let long = long.get_or_insert_with(|| LongText::begun(coding));
                 long.add(&text);
                 held_max = LIST_PART_BYTES;
@@ -275,28 +276,6 @@ impl LongText {
         // It may be kept: without the room that it had to grow.
         let bytes = packed.map(|packed| Bytes::from(packed.into_boxed_slice()));
         (self.digest.finalize(), bytes)
-    }
-}
-
-/// A JSON array to which one entry after the other is added.
-#[derive(Default)]
-struct JsonArray {
-    /// What was not taken out of it.
-    text: Vec<u8>,
-    begun: bool,
-}
-
-impl JsonArray {
-    fn add(&mut self, entry: &impl Serialize) {
-        self.text.push(if self.begun { b',' } else { b'[' });
-        self.begun = true;
-        self.text.append(&mut to_json(entry));
-    }
-
-    fn end(mut self) -> Vec<u8> {
-        let end: &[u8] = if self.begun { b"]" } else { b"[]" };
-        self.text.extend_from_slice(end);
-        self.text
     }
 }
 
@@ -370,11 +349,6 @@ fn with_lines(
         reply = reply.with(name.clone(), value.clone());
     }
     varied(reply.validated(tag, freshness))
-}
-
-/// A value as the bytes of an answer.
-pub(in crate::http) fn to_json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("answers have text keys and finite numbers")
 }
 
 /// A tag of all that makes the answer: a page may stay as it is while the list grows behind it, and

@@ -9,6 +9,7 @@ pub(in crate::http) mod events;
 pub(in crate::http) mod file;
 pub(in crate::http) mod file_chunks;
 pub(in crate::http) mod json;
+pub(in crate::http) mod json_text;
 pub(in crate::http) mod of_error;
 pub(in crate::http) mod rendered;
 pub(in crate::http) mod stream;
@@ -34,6 +35,7 @@ use crate::base::id::is_commit_id;
 use coding::Coding;
 use events::Events;
 use file_chunks::FileChunks;
+use json_text::to_json;
 use stream::ChunkStream;
 
 /// What every answer carries to protect who gets it.
@@ -131,10 +133,9 @@ impl Reply {
 
     /// An answer with this value as JSON, which [`Reply::counted`] counts.
     pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Self {
-        let bytes = serde_json::to_vec(value).expect("answers have text keys and finite numbers");
         Self {
             is_uncounted: true,
-            ..Self::bytes(status, "application/json", bytes.into())
+            ..Self::bytes(status, "application/json", to_json(value).into())
         }
     }
 

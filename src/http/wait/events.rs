@@ -15,6 +15,7 @@ use crate::base::limits::{EVENTS_PAUSE_MS, EVENTS_QUIET_S_MAX, EVENTS_S_MAX};
 use crate::http::error::Error;
 use crate::http::reply::Reply;
 use crate::http::reply::events::Events;
+use crate::http::reply::json_text::{into_text, to_json};
 use crate::http::request::context::RequestContext;
 use crate::http::wire::connection_state::Held;
 
@@ -84,7 +85,7 @@ pub(in crate::http) fn respond(
 
 /// What is told, as JSON on one line.
 pub(in crate::http) fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("answers have text keys and finite numbers")
+    into_text(to_json(value))
 }
 
 /// Who makes the pieces of a stream.

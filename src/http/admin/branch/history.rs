@@ -11,6 +11,7 @@ use crate::base::snapshot_version::SnapshotVersion;
 use crate::http::admin::open::open_branch;
 use crate::http::error::Error;
 use crate::http::list::stream::{self, Parts};
+use crate::http::reply::json_text::EntriesText;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::params;
@@ -178,15 +179,11 @@ impl Parts for WholeHistory {
             page_of(&self.branch, self.before, HISTORY_PAGE_MAX).map_err(io::Error::other)?;
         self.before = page.next;
         self.ended = page.next.is_none();
-        let mut text = Vec::new();
-        for (place, change) in page.changes.into_iter().enumerate() {
-            if place > 0 {
-                text.push(b',');
-            }
-            let shown = SnapshotJson::as_kept(change).map_err(io::Error::other)?;
-            serde_json::to_writer(&mut text, &shown)?;
+        let mut text = EntriesText::default();
+        for change in page.changes {
+            text.add(&SnapshotJson::as_kept(change).map_err(io::Error::other)?);
         }
-        Ok(Some(text).filter(|text| !text.is_empty()))
+        Ok(Some(text.end()).filter(|text| !text.is_empty()))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::http::blocking::Kind;
 use crate::http::error::Error;
 use crate::http::list::stream::part;
 use crate::http::reply::Reply;
+use crate::http::reply::json_text::into_text;
 use crate::http::request::context::RequestContext;
 use crate::http::wait::events::{self, Source};
 use crate::http::wait::subscriptions::Subscription;
@@ -152,6 +153,7 @@ fn next_event(
         return Ok((String::new(), false));
     }
     let is_full = branches.len() + deleted.len() >= EVENT_BYTES_MAX;
+    let (branches, deleted) = (into_text(branches), into_text(deleted));
     let event = format!("data: {{\"branches\":[{branches}],\"deleted\":[{deleted}]}}\n\n");
     Ok((event, is_full))
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::access::Caller;
 use crate::http::admin::open::open;
 use crate::http::error::Error;
-use crate::http::reply::{Freshness, Reply, json};
+use crate::http::reply::json_text::to_json;
+use crate::http::reply::{Freshness, Reply};
 use crate::http::request::conditions::ETag;
 use crate::http::request::context::RequestContext;
 use crate::http::request::json_body::Object;
@@ -38,7 +39,7 @@ pub(super) fn show(
     let reply = if tag.is_known_to(context.headers()) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        let shown = json::to_json(&RulesJson { rules: &rules });
+        let shown = to_json(&RulesJson { rules: &rules });
         // Never compressed: one strong tag cannot be of two codings, and a change is judged by this one.
         let shown = context.count(shown.into())?;
         Reply::bytes(StatusCode::OK, "application/json", shown)

@@ -7,6 +7,7 @@ use crate::base::file_path::FilePath;
 use crate::base::limits::{DIFF_PAGE_MAX, DIFF_WHOLE_MAX, LIST_PART_BYTES};
 use crate::http::error::Error;
 use crate::http::list::stream::{self, Parts};
+use crate::http::reply::json_text::EntriesText;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::shape::patches::Budget;
@@ -85,7 +86,7 @@ impl WholeDiff {
         let (mut last, first) = (last, self.seen);
         let end = first + differences.len();
         let sources = self.comparison.sources(&self.survey, first..end)?;
-        let mut text = Vec::new();
+        let mut text = EntriesText::default();
         for (at, difference) in (first..).zip(&differences) {
             if text.len() >= LIST_PART_BYTES {
                 break;
@@ -94,17 +95,12 @@ impl WholeDiff {
             if !is_asked(self.path.as_ref(), &difference.path) {
                 continue;
             }
-            if !text.is_empty() {
-                text.push(b',');
-            }
             let patch = self.budget.patch(difference)?;
             let source = sources.get(&at).map(String::as_str);
-            let shown = DifferenceJson::new(difference, patch.as_ref(), source);
-            serde_json::to_writer(&mut text, &shown)
-                .expect("answers have text keys and finite numbers");
+            text.add(&DifferenceJson::new(difference, patch.as_ref(), source));
         }
         self.last = Some(last.path.clone());
-        Ok(Some(text))
+        Ok(Some(text.end()))
     }
 }
 
