@@ -1,5 +1,6 @@
-//! Lists: their pages and links, what is searched in them, and those too long for memory.
+//! Lists: their pages and links, what is searched in them, those of branches, and those too long for memory.
 
+pub(in crate::http) mod branches;
 pub(in crate::http) mod links;
 pub(in crate::http) mod page_token;
 pub(in crate::http) mod pagination;

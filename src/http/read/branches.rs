@@ -10,12 +10,12 @@ use crate::access::ProjectSelector;
 use crate::base::branch_name::BranchName;
 use crate::base::limits::{BRANCHES_FILTER_MS_MAX, REGEX_BYTES_MAX, REGEX_PROGRAM_BYTES_MAX};
 use crate::http::error::Error;
+use crate::http::list::branches::{Audience, ListedBranches};
 use crate::http::list::pagination::{self, PageHeaders, Paging};
 use crate::http::list::search::Search;
-use crate::http::list::stream::{self, Each, Parts};
+use crate::http::list::stream;
 use crate::http::reply::cache::RenderedKey;
 use crate::http::reply::coding::Coding;
-use crate::http::reply::json::ListText;
 use crate::http::reply::rendered::Rendered;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
@@ -95,7 +95,7 @@ pub(super) fn list(context: &RequestContext, project: &Project) -> Result<Reply,
     };
     let whole = rendered.whole_reply(context.headers());
     Ok(whole.unwrap_or_else(|| {
-        let body = stream::body(key.coding, listed.into_parts(context));
+        let body = stream::body(key.coding, listed.branches.into_parts(context));
         rendered.reply(context.headers()).with_pieces(body)
     }))
 }
@@ -143,13 +143,9 @@ fn key(context: &RequestContext, project: &Project, name: &str) -> Result<Render
     kept::key(context, project, asked)
 }
 
-/// The branches of a list in its order, or those of a page of it. Each is read when it is shown.
+/// The branches of a list in its order, or those of a page of it.
 struct Listed {
-    project: Project,
-    names: BranchNames,
-    /// Their places among the names.
-    places: Vec<usize>,
-    default: Option<Branch>,
+    branches: ListedBranches<Holders>,
     headers: PageHeaders,
 }
 
@@ -197,82 +193,49 @@ impl Listed {
             let (other, rank, name) = key(place);
             (other, rank, name.to_owned())
         })?;
-        Ok(Self {
+        let holders = Holders {
             default: project.default_among(&names)?,
-            project: project.clone(),
-            names,
-            places,
+        };
+        Ok(Self {
+            branches: ListedBranches::new(project.clone(), names, places, holders),
             headers,
         })
     }
 
-    /// Makes it for its tag. Of a long list those are left that may be shown again.
+    /// Makes it for its tag.
     fn render(&mut self, context: &RequestContext, coding: Coding) -> Result<Rendered, Error> {
-        let places = std::mem::take(&mut self.places);
-        let room = context.room_to_list(places.len().saturating_mul(BRANCH_BYTES))?;
-        let mut left = Vec::with_capacity(places.len());
-        let shown = places.into_iter().filter_map(|place| {
-            let branch = self.open(place).transpose()?;
-            Some(branch.and_then(|branch| {
-                let stamp = if self.is_listed(place, &branch) {
-                    left.push(place);
-                    branch.stamp()
-                } else {
-                    json::PASSING
-                };
-                Ok((self.show(context, &branch)?, stamp))
-            }))
-        });
-        let list = ListText::of(context, room, coding, shown)?;
-        self.places = left;
+        let room = context.room_to_list(self.branches.count().saturating_mul(BRANCH_BYTES))?;
+        let list = self.branches.text(context, room, coding)?;
         json::shared_list(context, list, self.headers.lines(), coding)
-    }
-
-    /// The same list, made while it is sent. A branch that has changed since the tag was made is shown as it is then,
-    /// and one that was renamed not at all: the state that the tag is of is over.
-    fn into_parts(mut self, context: &RequestContext) -> impl Parts + use<> {
-        let context = Arc::new(context.clone());
-        let places = std::mem::take(&mut self.places).into_iter();
-        let (asked, project) = (Arc::clone(&context), self.project.clone());
-        Each {
-            entries: places.filter_map(move |place| self.show_again(&context, place).transpose()),
-            check: move || check(&asked, &project),
-        }
-    }
-
-    fn show_again(
-        &self,
-        context: &RequestContext,
-        place: usize,
-    ) -> Result<Option<BranchJson>, Error> {
-        let branch = self.open(place)?;
-        let branch = branch.filter(|branch| self.is_listed(place, branch));
-        branch.map(|branch| self.show(context, &branch)).transpose()
-    }
-
-    /// The branch at this place among the names, `None` for one that was deleted meanwhile.
-    fn open(&self, place: usize) -> Result<Option<Branch>, Error> {
-        Ok(self.project.open_branches(&self.names, [place])?.pop())
-    }
-
-    /// True unless the branch was renamed since the names were read.
-    fn is_listed(&self, place: usize, branch: &Branch) -> bool {
-        branch.name().as_str() == self.names.name(place)
-    }
-
-    fn show(&self, context: &RequestContext, branch: &Branch) -> Result<BranchJson, Error> {
-        let default = self.default.as_ref();
-        let is_default = default.is_some_and(|default| default.name() == branch.name());
-        BranchJson::new(context, &self.project, branch, is_default)
     }
 }
 
-/// Looks whether the token of a request still counts, and opens this project.
-fn check(context: &RequestContext, project: &Project) -> Result<(), Error> {
-    let holder = token::known_holder(context)?.ok_or_else(Error::no_credential)?;
-    let project = ProjectSelector::Number(project.number());
-    context.gate().open_by_token(&holder, &project)?;
-    Ok(())
+/// Who shows a token.
+struct Holders {
+    default: Option<Branch>,
+}
+
+impl Audience for Holders {
+    type Shown = BranchJson;
+
+    fn show(
+        &self,
+        context: &RequestContext,
+        project: &Project,
+        branch: &Branch,
+    ) -> Result<BranchJson, Error> {
+        let default = self.default.as_ref();
+        let is_default = default.is_some_and(|default| default.name() == branch.name());
+        BranchJson::new(context, project, branch, is_default)
+    }
+
+    /// Looks whether the token still counts, and opens the project.
+    fn check(&self, context: &RequestContext, project: &Project) -> Result<(), Error> {
+        let holder = token::known_holder(context)?.ok_or_else(Error::no_credential)?;
+        let project = ProjectSelector::Number(project.number());
+        context.gate().open_by_token(&holder, &project)?;
+        Ok(())
+    }
 }
 
 /// The places of the names that fit.

@@ -1,7 +1,5 @@
 //! Branches.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
 use serde::Deserialize;
 
@@ -9,13 +7,13 @@ use crate::access::{self, Caller, ProjectRights, Right};
 use crate::http::admin::branch::shape::{AdminBranchJson, shown};
 use crate::http::admin::open::{open, writer};
 use crate::http::error::Error;
-use crate::http::list::stream::{self, Each, Parts};
+use crate::http::list::branches::{Audience, ListedBranches};
+use crate::http::list::stream;
 use crate::http::reply::coding::Coding;
-use crate::http::reply::json::ListText;
 use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body, params};
-use crate::repo::{Branch, BranchNames, Project};
+use crate::repo::{Branch, Project};
 
 /// About so many bytes are told of a branch.
 const BRANCH_BYTES: usize = 2 << 10;
@@ -37,89 +35,50 @@ pub(super) fn list(
     project: &str,
 ) -> Result<Reply, Error> {
     let opened = open(context, caller, project)?;
-    let permissions = caller.rights_on(&opened);
     let names = opened.branch_names()?;
     let room = context.room_to_list(names.len().saturating_mul(BRANCH_BYTES))?;
     let branches = opened.branches()?;
-    let mut listed = Listed {
+    let caller = Callers {
+        asked: project.to_owned(),
+        permissions: caller.rights_on(&opened),
         default: Branch::default_of(&branches).cloned(),
-        project: opened,
-        permissions,
-        names,
-        places: Vec::new(),
     };
+    let mut listed = ListedBranches::new(opened, names, Vec::new(), caller);
     let coding = Coding::accepted(context.headers());
-    let mut passed = 0;
-    let shown = branches.iter().map(|branch| -> Result<_, Error> {
-        let stamp = match listed.place_of(branch, &mut passed) {
-            Some(place) => {
-                listed.places.push(place);
-                branch.stamp()
-            }
-            None => json::PASSING,
-        };
-        Ok((listed.show(context, branch)?, stamp))
-    });
-    let list = ListText::of(context, room, coding, shown)?;
+    let list = listed.text_of(context, room, coding, &branches)?;
     json::respond_list(context, list, coding, || {
-        stream::body(coding, listed.into_parts(context, project))
+        stream::body(coding, listed.into_parts(context))
     })
 }
 
-/// The branches of a project.
-struct Listed {
-    project: Project,
+/// Who is logged in.
+struct Callers {
+    /// The name by which they asked for the project.
+    asked: String,
     permissions: ProjectRights,
     default: Option<Branch>,
-    names: BranchNames,
-    /// Those that may be shown again, by their places among the names.
-    places: Vec<usize>,
 }
 
-impl Listed {
-    fn show(&self, context: &RequestContext, branch: &Branch) -> Result<AdminBranchJson, Error> {
-        let default = self.default.as_ref();
-        AdminBranchJson::new(context, &self.project, branch, default, self.permissions)
-    }
+impl Audience for Callers {
+    type Shown = AdminBranchJson;
 
-    /// The place of a branch among the names, which were read before it. Those before were `passed`.
-    fn place_of(&self, branch: &Branch, passed: &mut usize) -> Option<usize> {
-        let name = branch.name().as_str();
-        while *passed < self.names.len() && self.names.name(*passed) < name {
-            *passed += 1;
-        }
-        let is_there = *passed < self.names.len() && self.names.is_of(*passed, branch);
-        is_there.then_some(*passed)
-    }
-
-    /// The same list, made while it is sent: until then no branches are held. One that has changed by then is shown as
-    /// it is, and one that was renamed not at all: the state that the tag is of is over.
-    fn into_parts(mut self, context: &RequestContext, project: &str) -> impl Parts + use<> {
-        let context = Arc::new(context.clone());
-        let places = std::mem::take(&mut self.places).into_iter();
-        let (asked, project) = (Arc::clone(&context), project.to_owned());
-        let number = self.project.number();
-        Each {
-            entries: places.filter_map(move |place| self.show_again(&context, place).transpose()),
-            check: move || -> Result<(), Error> {
-                let caller = asked.watcher()?;
-                // Another may have the name by now, which says nothing of this one.
-                let is_same = open(&asked, &caller, &project)?.number() == number;
-                is_same
-                    .then_some(())
-                    .ok_or(access::Error::NoSuchProject.into())
-            },
-        }
-    }
-
-    fn show_again(
+    fn show(
         &self,
         context: &RequestContext,
-        place: usize,
-    ) -> Result<Option<AdminBranchJson>, Error> {
-        let branch = self.project.open_branches(&self.names, [place])?.pop();
-        let branch = branch.filter(|branch| self.names.is_of(place, branch));
-        branch.map(|branch| self.show(context, &branch)).transpose()
+        project: &Project,
+        branch: &Branch,
+    ) -> Result<AdminBranchJson, Error> {
+        let default = self.default.as_ref();
+        AdminBranchJson::new(context, project, branch, default, self.permissions)
+    }
+
+    fn check(&self, context: &RequestContext, project: &Project) -> Result<(), Error> {
+        let caller = context.watcher()?;
+        // Another may have the name by now, which says nothing of this one.
+        let is_same = open(context, &caller, &self.asked)?.number() == project.number();
+        is_same
+            .then_some(())
+            .ok_or(access::Error::NoSuchProject.into())
     }
 }
 
