@@ -64,7 +64,7 @@ pub use steady_clock::{SteadyClock, TICK_S};
 pub use tallies::Saves;
 pub use upload::chunks::Chunks;
 pub use upload::{NewFile, Upload};
-pub use validation::{Broken, BrokenPage, Place, Rule};
+pub use validation::{Broken, BrokenPage, Place, Rule, ShownBroken};
 pub use writer::{Applied, Permit, ProjectWriter, Saved};
 
 pub use crate::manifest::diff::ChangeCounts;

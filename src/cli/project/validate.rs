@@ -10,17 +10,14 @@ use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::output::{counted, visible};
 use crate::cli::{Outcome, Result, Streams, names};
-use crate::repo::Broken;
+use crate::repo::{Broken, ShownBroken};
 
 /// A file that breaks a rule, as JSON.
 #[derive(Serialize)]
 struct Row<'a> {
     branch: &'a str,
-    path: &'a str,
-    line: Option<usize>,
-    column: Option<usize>,
-    rule: usize,
-    message: &'a str,
+    #[serde(flatten)]
+    broken: ShownBroken<'a>,
 }
 
 /// `project validate`.
@@ -73,11 +70,7 @@ impl<'a> From<&'a (String, Broken)> for Row<'a> {
     fn from((branch, broken): &'a (String, Broken)) -> Self {
         Self {
             branch,
-            path: &broken.path,
-            line: broken.place.map(|place| place.line),
-            column: broken.place.map(|place| place.column),
-            rule: broken.rule,
-            message: &broken.reason,
+            broken: broken.into(),
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::check::Proofs;
 use super::demand::Broken;
 use super::effort::Effort;
@@ -23,6 +25,33 @@ pub struct BrokenPage {
     pub files: Vec<Broken>,
     /// The last path that was looked at, where others follow.
     pub next: Option<String>,
+}
+
+/// A file that breaks a rule as it is shown, by the API and by the command line.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShownBroken<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// The line, `None` where it is about the file as a whole.
+    pub line: Option<usize>,
+    /// The column in that line.
+    pub column: Option<usize>,
+    /// The number of the rule, from 1 on.
+    pub rule: usize,
+    /// What is wrong.
+    pub message: &'a str,
+}
+
+impl<'a> From<&'a Broken> for ShownBroken<'a> {
+    fn from(broken: &'a Broken) -> Self {
+        Self {
+            path: &broken.path,
+            line: broken.place.map(|place| place.line),
+            column: broken.place.map(|place| place.column),
+            rule: broken.rule,
+            message: &broken.reason,
+        }
+    }
 }
 
 impl Project {

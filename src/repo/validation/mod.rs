@@ -23,7 +23,7 @@ mod xml;
 mod yaml;
 
 pub use demand::Broken;
-pub use listing::BrokenPage;
+pub use listing::{BrokenPage, ShownBroken};
 pub use rules::Rule;
 pub use text::Place;
 pub(super) use text::declared_text;
