@@ -49,5 +49,6 @@ pub use sessions::{SessionLifetimes, Visit};
 pub use token::check::TokenHolder;
 pub use token::list::{ListedToken, TokensOfAll};
 pub use token::scope::ProjectSelector;
+pub use token::shown::ShownToken;
 pub use token::{Expiry, NewToken, TokenChange, TokenState, TokenView, check_token_name};
 pub use tokens::Tokens;

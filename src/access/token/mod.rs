@@ -3,6 +3,7 @@
 pub(super) mod check;
 pub(super) mod list;
 pub(super) mod scope;
+pub(super) mod shown;
 
 use std::fmt;
 

@@ -41,6 +41,7 @@ fn tokens_are_made_listed_and_revoked() {
         ])
     );
     assert_eq!(listed[0]["suffix"], one[58..]);
+    assert_eq!(listed[0].get("earlier_until"), Some(&Value::Null));
     let heading = "ID  OWNER  NAME  ENDS IN  STATE   EXPIRES                   LAST USED  INSTANCE   \
                    OLD VALUE UNTIL  REPOS";
     let (one, two) = (&one[58..], &two[58..64]);

@@ -2,7 +2,7 @@
 
 use super::ALL_REPOS;
 use super::args::TokenList;
-use super::row::Row;
+use super::row;
 use crate::access::{Account, TokenState, TokenView, Tokens};
 use crate::base::clock::Timestamp;
 use crate::cli::open_store::OpenStore;
@@ -69,7 +69,7 @@ pub(super) fn list(args: &TokenList, opened: &OpenStore, streams: &mut Streams<'
     for account in &accounts {
         let mut wanted = tokens.list(account)?;
         wanted.retain(|token| filter.takes(account, token));
-        rows.extend(wanted.into_iter().map(|token| Row::new(token, account)));
+        rows.extend(wanted.into_iter().map(|token| row::shown(token, account)));
     }
     output::list(streams.out, args.json, &rows)
 }

@@ -16,7 +16,6 @@ use crate::cli::open_store::OpenStore;
 use crate::cli::output;
 use crate::cli::{Error, Result, Streams, names, user};
 use args::{TokenCommand, TokenCreate, TokenUpdate};
-use row::Row;
 
 /// The scope that covers all projects of the owner (contract section 6).
 const ALL_REPOS: &str = "*";
@@ -56,7 +55,7 @@ pub(super) fn run(
         TokenCommand::List(args) => list::list(&args, opened, streams),
         TokenCommand::Show { id, json } => {
             let owner = owner_of(&tokens, &id)?;
-            let row = Row::new(tokens.by_id(&owner, &id)?, &owner);
+            let row = row::shown(tokens.by_id(&owner, &id)?, &owner);
             if json {
                 output::write_json(streams.out, &row)
             } else {
@@ -103,7 +102,7 @@ fn create(args: TokenCreate, opened: &OpenStore, streams: &mut Streams<'_>) -> R
         let made = tokens.create_with(&account, new, &secret, actor)?;
         // Who gave the value has it.
         if args.json {
-            let told = output::write_json(streams.out, &Row::new(made.clone(), &account));
+            let told = output::write_json(streams.out, &row::shown(made.clone(), &account));
             output::of_change(told, streams.out, None)?;
         } else {
             streams.tell_change(format_args!("token {} is made", made.id))?;

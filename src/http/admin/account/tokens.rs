@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::access::{Caller, Expiry, ListedToken, NewToken, TokenChange, TokenView, TokensOfAll};
+use crate::access::{Caller, Expiry, ListedToken, NewToken, ShownToken, TokenChange, TokensOfAll};
 use crate::base::clock::{Timestamp, parse_span_s};
 use crate::http::admission::fair_semaphore::FairPermit;
 use crate::http::error::Error;
@@ -18,49 +18,11 @@ use crate::http::request::{conditions, json_body, params};
 const TOKEN_BYTES: usize = 512;
 const PROJECT_BYTES: usize = 150;
 
-/// A token as its owner sees it.
-#[derive(Debug, Serialize)]
-struct TokenJson {
-    #[serde(rename = "tokenId")]
-    token_id: String,
-    name: String,
-    owner: String,
-    repos: Vec<String>,
-    expires_at: Option<String>,
-    fingerprint_required: bool,
-    fingerprint_bound: bool,
-    suffix: String,
-    created_at: String,
-    last_used_at: Option<String>,
-    /// Until when the value before the last rotation counts, too.
-    earlier_until: Option<String>,
-    state: String,
-}
-
-impl From<TokenView> for TokenJson {
-    fn from(token: TokenView) -> Self {
-        Self {
-            token_id: token.id,
-            name: token.name,
-            owner: token.owner,
-            repos: token.repos,
-            expires_at: token.expires_at.map(|at| at.to_string()),
-            fingerprint_required: token.fingerprint_required,
-            fingerprint_bound: token.fingerprint_bound,
-            suffix: token.suffix,
-            created_at: token.created_at.to_string(),
-            last_used_at: token.last_used_at.map(|at| at.to_string()),
-            earlier_until: token.earlier_until.map(|at| at.to_string()),
-            state: token.state.to_string(),
-        }
-    }
-}
-
 /// A new token with the one sight of its secret.
 #[derive(Serialize)]
 struct CreatedJson<'a> {
     #[serde(flatten)]
-    token: TokenJson,
+    token: ShownToken,
     #[serde(rename = "tokenString")]
     token_string: &'a str,
 }
@@ -161,7 +123,7 @@ fn listed<'a>(
     let gate = context.gate();
     let shown = tokens
         .iter()
-        .map(|token| Ok(TokenJson::from(gate.shown_token(token))));
+        .map(|token| Ok(ShownToken::from(gate.shown_token(token))));
     json::list_of(context, shown, lines)
 }
 
@@ -210,7 +172,7 @@ pub(super) fn change(
         reset_fingerprint: changes.reset_fingerprint,
     };
     let token = context.gate().change_token(caller, id, &change)?;
-    Ok(Reply::json(StatusCode::OK, &TokenJson::from(token)))
+    Ok(Reply::json(StatusCode::OK, &ShownToken::from(token)))
 }
 
 /// `POST /tokens/<id>/rotate`
