@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 
 use clap::Args;
-use serde::Serialize;
 
 use super::open_store::OpenStore;
 use super::output;
 use super::output::{Listed, visible};
 use super::{Error, Result, Streams};
 use crate::repo;
-use crate::repo::Deleted;
+use crate::repo::{Deleted, ShownDeleted};
 
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
@@ -22,20 +21,7 @@ pub(super) struct RestoreArgs {
     pub(super) name: Option<String>,
 }
 
-/// What was deleted, with the names of the Admin API.
-#[derive(Serialize)]
-struct Row {
-    kind: &'static str,
-    id: String,
-    repo_id: String,
-    branch: Option<String>,
-    owner: Option<String>,
-    deleted_at: String,
-    deleted_by: String,
-    kept_until: String,
-}
-
-impl Listed for Row {
+impl Listed for ShownDeleted {
     const HEADINGS: &'static [&'static str] = &[
         "ID",
         "REPO ID",
@@ -71,16 +57,10 @@ pub(super) fn list(
     let rows: Vec<_> = opened
         .projects
         .deleted(|_| true)?
-        .into_iter()
-        .map(|deleted| Row {
-            kind: deleted.kind(),
-            id: deleted.id().to_string(),
-            repo_id: deleted.repo_id().to_string(),
-            branch: deleted.branch_name().map(ToString::to_string),
-            owner: names.get(&deleted.owner()).map(|name| (*name).to_owned()),
-            deleted_at: deleted.deleted_at().to_string(),
-            deleted_by: deleted.deleted_by().to_owned(),
-            kept_until: deleted.kept_until(keep_days).to_string(),
+        .iter()
+        .map(|deleted| {
+            let owner = names.get(&deleted.owner()).map(|name| (*name).to_owned());
+            ShownDeleted::new(deleted, owner, keep_days)
         })
         .collect();
     output::list(streams.out, json, &rows)

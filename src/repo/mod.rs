@@ -36,7 +36,7 @@ pub use branch::{Branch, BranchNames};
 pub use branch_states::{BranchChanges, BranchStates};
 pub use collection::{Collected, CollectionStep, Damage, Patience, Pruned, Pruning, Weights};
 pub use count_limits::CountLimits;
-pub use deleted::{Deleted, DeletedId, Forgotten};
+pub use deleted::{Deleted, DeletedId, Forgotten, ShownDeleted};
 pub use diff::{ChangeKind, Comparison, FileDifference, Renames, Survey, diff, diff_at_most};
 pub use digests::{BranchDigest, Published};
 pub use error::{Error, Missing, Result, optional};

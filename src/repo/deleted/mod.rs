@@ -8,6 +8,7 @@ mod forget;
 mod kept;
 mod names_there;
 mod restore;
+mod shown;
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::str::FromStr;
 use serde::de::DeserializeOwned;
 
 pub use forget::Forgotten;
+pub use shown::ShownDeleted;
 
 use super::{Error, Missing, Project, Projects, Result, optional};
 use crate::base::branch_name::BranchName;

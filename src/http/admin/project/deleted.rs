@@ -1,7 +1,7 @@
 //! What was deleted, listed and restored.
 
 use hyper::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::projects;
 use crate::access;
@@ -14,39 +14,10 @@ use crate::http::reply::{Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 use crate::repo;
-use crate::repo::Deleted;
+use crate::repo::{Deleted, ShownDeleted};
 
 /// About so many bytes are told of what was deleted, and as many are in memory before.
 const DELETED_BYTES: usize = 512;
-
-/// A deleted project or branch.
-#[derive(Debug, Serialize)]
-struct DeletedJson {
-    kind: &'static str,
-    id: String,
-    repo_id: String,
-    branch: Option<String>,
-    owner: String,
-    deleted_at: String,
-    deleted_by: String,
-    kept_until: String,
-}
-
-impl DeletedJson {
-    fn new(context: &RequestContext, deleted: &Deleted) -> Result<Self, Error> {
-        let keep_days = context.settings().keep_deleted_days;
-        Ok(Self {
-            kind: deleted.kind(),
-            id: deleted.id().to_string(),
-            repo_id: deleted.repo_id().to_string(),
-            branch: deleted.branch_name().map(ToString::to_string),
-            owner: context.gate().owner_name_of_deleted(deleted)?,
-            deleted_at: deleted.deleted_at().to_string(),
-            deleted_by: deleted.deleted_by().to_owned(),
-            kept_until: deleted.kept_until(keep_days).to_string(),
-        })
-    }
-}
 
 /// What a restore may send.
 #[derive(Debug, Default, Deserialize)]
@@ -72,10 +43,14 @@ pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let list = format!("deleted/{accessible}");
     let place = |deleted: &Deleted| (-deleted.deleted_at().ms(), deleted.id().numbers());
     let (part, headers) = pagination::cut(context, &paging, &list, deleted, place)?;
-    let shown = part
-        .iter()
-        .map(|deleted| DeletedJson::new(context, deleted));
+    let shown = part.iter().map(|deleted| shown(context, deleted));
     json::list_of(context, shown, headers.lines())
+}
+
+fn shown(context: &RequestContext, deleted: &Deleted) -> Result<ShownDeleted, Error> {
+    let owner = context.gate().owner_name_of_deleted(deleted)?;
+    let keep_days = context.settings().keep_deleted_days;
+    Ok(ShownDeleted::new(deleted, Some(owner), keep_days))
 }
 
 /// `POST /deleted/<id>/restore`
