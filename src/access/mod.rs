@@ -24,6 +24,7 @@ mod records;
 mod rights;
 mod session_records;
 mod sessions;
+mod shown_account;
 mod token;
 mod tokens;
 
@@ -46,6 +47,7 @@ pub use rights::role::{Role, RoleError, grants};
 pub use rights::service_rights::ServiceRights;
 pub use rights::virtual_path::{Folder, VirtualPath};
 pub use sessions::{SessionLifetimes, Visit};
+pub use shown_account::ShownAccount;
 pub use token::check::TokenHolder;
 pub use token::list::{ListedToken, TokensOfAll};
 pub use token::scope::ProjectSelector;

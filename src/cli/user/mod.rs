@@ -6,7 +6,7 @@ mod show;
 use serde::Serialize;
 
 use crate::access;
-use crate::access::{Account, Accounts, Role};
+use crate::access::{Account, Accounts, Role, ShownAccount};
 use crate::cli::first_start::FirstPassword;
 use crate::cli::open_store::{OpenStore, some_of};
 use crate::cli::output;
@@ -15,27 +15,7 @@ use crate::cli::password::NewPassword;
 use crate::cli::{Error, Result, Streams, names};
 use args::{RoleCommand, UserCommand};
 
-/// An account as it is listed.
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    enabled: bool,
-    created_at: String,
-    roles: Vec<Role>,
-}
-
-impl From<&Account> for Row {
-    fn from(account: &Account) -> Self {
-        Self {
-            name: account.name().to_owned(),
-            enabled: account.is_enabled(),
-            created_at: account.created_at().to_string(),
-            roles: account.roles().to_vec(),
-        }
-    }
-}
-
-impl Listed for Row {
+impl Listed for ShownAccount {
     const HEADINGS: &'static [&'static str] = &["NAME", "STATE", "CREATED", "ROLES"];
 
     fn cells(&self) -> Vec<String> {
@@ -76,7 +56,7 @@ pub(super) fn run(
             let rows: Vec<_> = accounts
                 .list()?
                 .iter()
-                .map(|account| Row::from(account.as_ref()))
+                .map(|account| ShownAccount::from(account.as_ref()))
                 .collect();
             output::list(streams.out, json, &rows)
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::access::{Account, Role, Tokens};
+use crate::access::{Account, Role, ShownAccount, Tokens};
 use crate::base::limits::AUDIT_SEARCHED_MAX;
 use crate::cli::open_store::OpenStore;
 use crate::cli::output;
@@ -15,11 +15,9 @@ const SEARCHES_MAX: usize = 10;
 
 #[derive(Serialize)]
 struct Shown {
-    name: String,
-    enabled: bool,
-    created_at: String,
+    #[serde(flatten)]
+    account: ShownAccount,
     last_login_at: Option<String>,
-    roles: Vec<Role>,
     projects: Vec<String>,
     tokens: usize,
 }
@@ -33,27 +31,28 @@ pub(super) fn show(
 ) -> Result<()> {
     let account = opened.accounts.by_name(name)?;
     let shown = Shown {
-        name: account.name().to_owned(),
-        enabled: account.is_enabled(),
-        created_at: account.created_at().to_string(),
+        account: ShownAccount::from(&*account),
         last_login_at: last_login(&account, opened)?,
-        roles: account.roles().to_vec(),
         projects: opened.accounts.owned_by(&account)?,
         tokens: Tokens::new(&opened.projects).list(&account)?.len(),
     };
     if json {
         return output::write_json(streams.out, &shown);
     }
-    let roles: Vec<_> = shown.roles.iter().map(Role::to_string).collect();
-    let state = if shown.enabled { "enabled" } else { "disabled" };
+    let roles: Vec<_> = shown.account.roles.iter().map(Role::to_string).collect();
+    let state = if shown.account.enabled {
+        "enabled"
+    } else {
+        "disabled"
+    };
     let login = shown
         .last_login_at
         .as_deref()
         .unwrap_or("not in the audit log");
     for (label, value) in [
-        ("name", shown.name.as_str()),
+        ("name", shown.account.name.as_str()),
         ("state", state),
-        ("created", &shown.created_at),
+        ("created", &shown.account.created_at),
         ("last login", login),
         ("roles", &roles.join(" ")),
         ("projects", &shown.projects.join(" ")),

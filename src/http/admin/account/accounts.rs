@@ -4,37 +4,17 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::access;
-use crate::access::{Account, Accounts, Caller, Role};
+use crate::access::{Accounts, Caller, Role, ShownAccount};
 use crate::http::error::Error;
 use crate::http::reply::{Freshness, Reply, json};
 use crate::http::request::context::RequestContext;
 use crate::http::request::{conditions, json_body};
 
-/// An account.
-#[derive(Debug, Serialize)]
-struct AccountJson {
-    name: String,
-    roles: Vec<String>,
-    enabled: bool,
-    created_at: String,
-}
-
-impl From<&Account> for AccountJson {
-    fn from(account: &Account) -> Self {
-        Self {
-            name: account.name().to_owned(),
-            roles: account.roles().iter().map(Role::to_string).collect(),
-            enabled: account.is_enabled(),
-            created_at: account.created_at().to_string(),
-        }
-    }
-}
-
 /// An account with what is its own.
 #[derive(Debug, Serialize)]
 struct WholeJson {
     #[serde(flatten)]
-    account: AccountJson,
+    account: ShownAccount,
     projects: Vec<String>,
     tokens: usize,
     sessions: usize,
@@ -44,7 +24,7 @@ struct WholeJson {
 #[derive(Serialize)]
 struct WithPasswordJson<'a> {
     #[serde(flatten)]
-    account: AccountJson,
+    account: ShownAccount,
     password: Option<&'a str>,
 }
 
@@ -86,7 +66,9 @@ pub(super) fn admit(context: &RequestContext, caller: &Caller) -> Result<(), Err
 /// `GET /accounts`
 pub(super) fn list(context: &RequestContext, caller: &Caller) -> Result<Reply, Error> {
     let accounts = context.gate().accounts(caller)?.list()?;
-    let shown = accounts.iter().map(|account| AccountJson::from(&**account));
+    let shown = accounts
+        .iter()
+        .map(|account| ShownAccount::from(&**account));
     let shown: Vec<_> = shown.collect();
     json::respond(context, &shown, Freshness::Moving, &[])
 }
@@ -103,7 +85,7 @@ pub(super) fn create(
     let (password, made_up) = given_or_made_up(wanted.password);
     let account = accounts.create(&wanted.name, &password, &wanted.roles)?;
     let shown = WithPasswordJson {
-        account: AccountJson::from(&account),
+        account: ShownAccount::from(&account),
         password: made_up.then_some(&password),
     };
     Ok(Reply::json(StatusCode::CREATED, &shown))
@@ -115,7 +97,7 @@ pub(super) fn show(context: &RequestContext, caller: &Caller, name: &str) -> Res
     let accounts = gate.accounts(caller)?;
     let account = accounts.by_name(name)?;
     let shown = WholeJson {
-        account: AccountJson::from(&*account),
+        account: ShownAccount::from(&*account),
         projects: accounts.owned_by(&account)?,
         tokens: gate.tokens_of(caller, name)?.len(),
         sessions: gate.count_sessions_of(caller, &account)?,
@@ -163,7 +145,7 @@ pub(super) fn set_password(
     let account = accounts.by_name(name)?;
     context.gate().set_password_of(caller, name, &password)?;
     let shown = WithPasswordJson {
-        account: AccountJson::from(&*account),
+        account: ShownAccount::from(&*account),
         password: made_up.then_some(&password),
     };
     Ok(Reply::json(StatusCode::OK, &shown))
@@ -221,7 +203,7 @@ fn changed(accounts: &Accounts, number: u64, name: &str) -> Result<Reply, Error>
         .by_number(number)
         .and_then(|account| account.ok_or_else(gone))
         .map_err(access::Error::after_change)?;
-    let account = AccountJson::from(&*account);
+    let account = ShownAccount::from(&*account);
     Ok(Reply::json(StatusCode::OK, &account))
 }
 
