@@ -21,6 +21,7 @@ use super::reply::{Reply, ReplyBody};
 use super::request::body::RequestBody;
 use super::request::client::Peer;
 use super::request::context::RequestContext;
+use super::request::head_rules::Fragment;
 use super::request::query::Query;
 use super::request::{base_url, head_rules, path};
 use super::route::template::Template;
@@ -115,7 +116,9 @@ pub(in crate::http) async fn handle(
         record(&service, &line);
     }
     let is_last = (context.connection).is_last(service.settings.limits.requests_connection_max);
-    let close = close || is_last || service.is_crowded(peer) || *method == Method::CONNECT;
+    let is_cut = context.head.extensions.get::<Fragment>().is_some();
+    let close =
+        close || is_last || service.is_crowded(peer) || *method == Method::CONNECT || is_cut;
     Ok(reply.into_response(id, *method == Method::HEAD, close))
 }
 

@@ -26,6 +26,10 @@ const ONCE: [HeaderName; 5] = [
     HeaderName::from_static("sec-fetch-site"),
 ];
 
+/// Marks a request whose target had a `#`, which hyper drops together with what follows it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) struct Fragment;
+
 /// Refuses a head by its lines alone, whatever the route.
 pub(in crate::http) fn check(head: &Parts) -> Result<(), Error> {
     if head.headers.len() > HEADER_LINES_MAX {
@@ -62,8 +66,13 @@ pub(in crate::http) fn check(head: &Parts) -> Result<(), Error> {
 }
 
 /// Refuses bytes that a client must escape (RFC 3986). Those of `[]^|`, which must be escaped too, are
-/// let through: a GitLab client sends them as they are.
+/// let through: a GitLab client sends them as they are. What comes before a `#` may name something else.
 fn check_target(head: &Parts) -> Result<(), Error> {
+    if head.extensions.get::<Fragment>().is_some() {
+        return Err(Error::malformed(
+            "the target holds a \"#\", which must be written %23",
+        ));
+    }
     let target = head.uri.path_and_query().map_or("", |both| both.as_str());
     if target
         .bytes()
@@ -243,6 +252,16 @@ mod tests {
                 "{target}"
             );
         }
+    }
+
+    #[test]
+    fn a_target_that_was_cut_is_refused() {
+        let request = Request::builder().uri("/a").header("host", "h");
+        let (mut head, ()) = request.body(()).unwrap().into_parts();
+        assert!(check(&head).is_ok());
+        head.extensions.insert(Fragment);
+        let refused = check(&head).unwrap_err();
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
     }
 
     #[test]

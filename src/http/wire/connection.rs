@@ -27,6 +27,7 @@ use super::write_patience::WritePatience;
 use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
 use crate::http::pipeline::handle;
 use crate::http::request::client::Peer;
+use crate::http::request::head_rules::Fragment;
 use crate::http::service::Service;
 
 /// Why a connection ends: hyper's reason, or that the client took nothing.
@@ -81,7 +82,9 @@ pub(in crate::http) async fn serve<S>(
     }
     let stream = EarlyReader::new(stream);
     let client = stream.clone();
+    let lines = stream.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
+        let request = marked(request, &lines);
         // `poll_without_shutdown` wants a future that can be moved.
         Box::pin(handle(
             Arc::clone(&service),
@@ -148,6 +151,14 @@ pub(in crate::http) async fn serve<S>(
     if stream.shutdown().await.is_ok() && state.has_unread() {
         linger(&mut stream).await;
     }
+}
+
+/// The request, marked if hyper has cut its target off.
+fn marked<S>(mut request: Request<Incoming>, lines: &EarlyReader<S>) -> Request<Incoming> {
+    if lines.next_has_fragment() {
+        request.extensions_mut().insert(Fragment);
+    }
+    request
 }
 
 /// True for an error while an answer was sent: it is not whole.

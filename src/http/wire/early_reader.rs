@@ -1,5 +1,6 @@
 //! A stream that can be read ahead of hyper, which does not look at a client while it makes an answer: so
-//! it is seen when a client leaves whose request is held.
+//! it is seen when a client leaves whose request is held. And one of which hyper does not see all: so it is seen
+//! what a client wrote into the first line of a request.
 
 use std::io;
 use std::pin::Pin;
@@ -9,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::break_off::BreakOff;
+use super::request_lines::RequestLines;
 use super::socket_readiness::SocketReadiness;
 use crate::base::threads::lock;
 
@@ -35,6 +37,8 @@ struct Early<S> {
     bytes: Vec<u8>,
     /// True once nothing more comes.
     ended: bool,
+    /// Those of what hyper has taken.
+    lines: RequestLines,
 }
 
 impl<S> Clone for EarlyReader<S> {
@@ -50,7 +54,13 @@ impl<S> EarlyReader<S> {
             stream,
             bytes: Vec::new(),
             ended: false,
+            lines: RequestLines::default(),
         })))
+    }
+
+    /// True if the target of the request that hyper hands over now has a `#`. To be asked once for each.
+    pub(super) fn next_has_fragment(&self) -> bool {
+        self.early().lines.next_has_fragment()
     }
 
     fn early(&self) -> MutexGuard<'_, Early<S>> {
@@ -66,6 +76,7 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
             stream,
             bytes,
             ended,
+            ..
         } = &mut *early;
         while !*ended && bytes.len() < EARLY_BYTES_MAX {
             let mut chunk = [0; 256];
@@ -75,6 +86,25 @@ impl<S: AsyncRead + Unpin> EarlyReader<S> {
             bytes.extend_from_slice(chunk.filled());
         }
         Poll::Ready(if *ended { Ahead::End } else { Ahead::Much })
+    }
+}
+
+impl<S: AsyncRead + Unpin> Early<S> {
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.bytes.is_empty() {
+            let count = self.bytes.len().min(buffer.remaining());
+            let bytes: Vec<u8> = self.bytes.drain(..count).collect();
+            buffer.put_slice(&bytes);
+            return Poll::Ready(Ok(()));
+        }
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
@@ -101,16 +131,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for EarlyReader<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut early = self.early();
-        if !early.bytes.is_empty() {
-            let count = early.bytes.len().min(buffer.remaining());
-            let bytes: Vec<u8> = early.bytes.drain(..count).collect();
-            buffer.put_slice(&bytes);
-            return Poll::Ready(Ok(()));
-        }
-        if early.ended {
-            return Poll::Ready(Ok(()));
-        }
-        Pin::new(&mut early.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(early.poll_read(cx, buffer))?;
+        Poll::Ready(early.lines.read(&buffer.filled()[before..]))
     }
 }
 

@@ -10,5 +10,6 @@ mod failed_accepts;
 mod handshake;
 mod linger;
 pub(in crate::http) mod listener;
+mod request_lines;
 mod socket_readiness;
 mod write_patience;

@@ -70,10 +70,55 @@ fn h12_versions_that_are_not_spoken() {
 }
 
 #[test]
-fn h16_a_fragment_is_none_of_the_target() {
+fn h16_a_number_sign_in_a_target_is_refused() {
     let daemon = Daemon::start();
-    let bytes = "GET {health}#part HTTP/1.1\r\nHost: {host}\r\n\r\n";
-    assert_eq!(statuses(&daemon, bytes), ["200"]);
+    let project = project(&daemon);
+    project.save("main", "config/prices", "kept");
+    let delete = project.on("main", "/files/config%2Fprices#old.xml");
+    let rollback = project.on("main", "/rollback?to=v0001&path=a#b&dry_run=1");
+    for (method, target) in [("DELETE", &delete), ("POST", &rollback)] {
+        let answer = project.user.request(method, target).send();
+        let message = "the target holds a \"#\", which must be written %23";
+        answer.assert_error(400, message);
+        assert_eq!(answer.header("Connection"), Some("close"), "{target}");
+    }
+    let kept = project.user.get(&project.file("main", "config/prices"));
+    kept.assert_bytes(200, b"kept");
+
+    let fine = "GET {health} HTTP/1.1\r\nHost: {host}\r\nX-Number: #1\r\n\r\n";
+    let cut = "GET {health}#part HTTP/1.1\r\nHost: {host}\r\n\r\n";
+    let absolute = "GET http://{host}{health}#part HTTP/1.1\r\nHost: {host}\r\n\r\n";
+    let chunked = save(&project, "Transfer-Encoding: chunked\r\n", "");
+    let chunked = format!("{chunked}8\r\nA /# b\n\n\r\n0\r\nX: #\r\n\r\n");
+    let whole = save(&project, "Content-Length: 8\r\n", "A /# b\n\n");
+    for (bytes, expected) in [
+        (cut.to_owned(), &["400"][..]),
+        (absolute.to_owned(), &["400"]),
+        (
+            format!("{fine}\r\n{fine}{cut}{fine}"),
+            &["200", "200", "400"],
+        ),
+        (
+            format!("{chunked}{whole}{fine}{cut}"),
+            &["201", "200", "200", "400"],
+        ),
+        (format!("{whole}{chunked}{cut}"), &["200", "200", "400"]),
+    ] {
+        assert_eq!(statuses(&daemon, &bytes), expected, "{bytes:?}");
+    }
+    // A line that comes in two pieces, the second time on a connection that has answered.
+    for first in ["", fine] {
+        let mut connection = connect(&daemon, first);
+        if !first.is_empty() {
+            connection.answer().expect_status(200);
+        }
+        let (start, end) = cut.split_at(cut.find('#').unwrap());
+        connection.send(filled(&daemon, start).as_bytes());
+        thread::sleep(Duration::from_millis(100));
+        connection.send(filled(&daemon, end).as_bytes());
+        connection.answer().assert_refused(400);
+        assert!(connection.is_closed());
+    }
 }
 
 #[test]
