@@ -19,6 +19,11 @@ fn tag(project: &Project) -> String {
     tag.to_owned()
 }
 
+/// The tag as a proxy hands it on that has compressed the answer.
+fn compressed(tag: &str, coding: &str) -> String {
+    format!("{}{coding}\"", tag.trim_end_matches('"'))
+}
+
 #[test]
 fn an_entity_tag_follows_the_content() {
     let daemon = Daemon::start();
@@ -49,6 +54,9 @@ fn an_unchanged_file_is_not_sent_again() {
             tag.clone(),
             format!("W/{tag}"),
             format!("\"x\", {tag}"),
+            compressed(&tag, "-gzip"),
+            compressed(&tag, "-br"),
+            format!("W/{}", compressed(&tag, "-zstd")),
             "*".into(),
         ] {
             let answer = ask(&match_);
@@ -57,7 +65,7 @@ fn an_unchanged_file_is_not_sent_again() {
                 assert_eq!(answer.header(header), full.header(header));
             }
         }
-        for other in ["\"x\"", "\"\"", "W/\"x\""] {
+        for other in ["\"x\"", "\"\"", "W/\"x\"", &compressed(&tag, "-x")] {
             ask(other).assert_bytes(200, b"one");
         }
     }
@@ -81,8 +89,10 @@ fn a_save_can_insist_on_what_it_replaces() {
     put(&one, "lost").assert_refused(412);
     put(&format!("\"x\", {}", tag(&project)), "three").expect_status(200);
     put("*", "four").expect_status(200);
+    put(&compressed(&one, "-gzip"), "lost").assert_refused(412);
+    put(&compressed(&tag(&project), "-gzip"), "five").expect_status(200);
     let answer = project.user.get(&target);
-    answer.assert_bytes(200, b"four");
+    answer.assert_bytes(200, b"five");
     let weak = format!("W/{}", tag(&project));
     put(&weak, "lost").assert_refused(412);
     let absent = project
@@ -94,7 +104,7 @@ fn a_save_can_insist_on_what_it_replaces() {
     absent.assert_refused(412);
     assert_eq!(
         project.versions("main"),
-        ["v0004", "v0003", "v0002", "v0001"]
+        ["v0005", "v0004", "v0003", "v0002", "v0001"]
     );
 }
 

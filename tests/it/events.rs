@@ -194,11 +194,12 @@ fn who_comes_again_is_told_what_was_missed() {
         last(&id),
         of_page(&id),
         of_page(&format!("%22{id}%22")),
+        of_page(&format!("%22{id}-gzip%22")),
         of_page(&old).header("Last-Event-ID", &id),
     ];
     stage.wait_until(0);
     let mut streams: Vec<_> = known.iter().map(|it| Stream::open(daemon, it)).collect();
-    stage.wait_until(4);
+    stage.wait_until(5);
     project.save("main", "a.xml", "<c/>");
     for stream in &mut streams {
         assert_eq!(stream.event(), shown(project));

@@ -8,6 +8,10 @@ use crate::base::id::BlobId;
 use crate::http::error::Error;
 use crate::repo::Condition;
 
+/// What a proxy that compresses an answer appends to the tag within its quotes (Apache's `mod_deflate` and
+/// `mod_brotli`, Caddy) and does not take away when the tag comes back. No tag of ours ends so.
+const CODINGS: [&str; 3] = ["-gzip", "-br", "-zstd"];
+
 /// A strong tag: hexadecimal digits in quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) struct ETag(HeaderValue);
@@ -51,13 +55,18 @@ impl ETag {
     pub(in crate::http) fn is_known_to(&self, headers: &HeaderMap) -> bool {
         members(headers, IF_NONE_MATCH).any(|member| {
             let member = member.strip_prefix("W/").unwrap_or(member);
-            member == "*" || self.0 == *member
+            member == "*" || unquoted(member).is_some_and(|digits| digits == self.digits())
         })
     }
 
     /// True if this is the tag, or what is in its quotes.
     pub(in crate::http) fn is_quoted(&self, text: &str) -> bool {
-        self.0 == *text || unquoted(self.0.to_str().unwrap_or_default()) == Some(text)
+        bare(text) == self.digits()
+    }
+
+    fn digits(&self) -> &str {
+        let quoted = self.0.to_str().unwrap_or_default();
+        unquoted(quoted).unwrap_or_default()
     }
 
     /// True if the validator of an `If-Range` is this tag.
@@ -108,7 +117,14 @@ pub(in crate::http) fn condition(headers: &HeaderMap) -> Result<Condition, Error
 
 /// What a tag within a body demands: one as an `ETag` has it, its quotes left out or not, or `*`.
 pub(in crate::http) fn tag_condition(tag: &str) -> Condition {
-    Condition::IfMatch(vec![unquoted(tag).unwrap_or(tag).to_owned()])
+    let tag = unquoted(tag).unwrap_or_else(|| without_coding(tag));
+    Condition::IfMatch(vec![tag.to_owned()])
+}
+
+/// What is in the quotes of a tag that a client has, whether strong or weak; the quotes may be left out.
+pub(in crate::http) fn bare(tag: &str) -> &str {
+    let strong = tag.strip_prefix("W/").unwrap_or(tag);
+    unquoted(strong).unwrap_or_else(|| without_coding(strong))
 }
 
 /// Checks the demands on something that has no entity tag and is there, or its refusal is a 404: it
@@ -163,8 +179,15 @@ fn members(headers: &HeaderMap, name: hyper::header::HeaderName) -> impl Iterato
         .filter(|member| !member.is_empty())
 }
 
+/// What is in the quotes of a strong tag, as the service has sent it.
 fn unquoted(member: &str) -> Option<&str> {
-    member.strip_prefix('"')?.strip_suffix('"')
+    let inside = member.strip_prefix('"')?.strip_suffix('"')?;
+    Some(without_coding(inside))
+}
+
+fn without_coding(tag: &str) -> &str {
+    let mut cut = CODINGS.iter().filter_map(|coding| tag.strip_suffix(coding));
+    cut.next().unwrap_or(tag)
 }
 
 #[cfg(test)]
@@ -187,6 +210,11 @@ mod tests {
             (&["\"x\", \"abc\""], true),
             (&["\"x\"", "\"abc\""], true),
             (&["*"], true),
+            (&["\"abc-gzip\""], true),
+            (&["W/\"abc-br\", \"x\""], true),
+            (&["\"abc-zstd\""], true),
+            (&["\"abc-gzip-gzip\""], false),
+            (&["\"-gzip\""], false),
             (&["\"abcd\""], false),
             (&["abc"], false),
             (&[""], false),
@@ -210,6 +238,27 @@ mod tests {
             Some(IfMatch::OneOf(vec!["a".into(), "c".into()]))
         );
         assert_eq!(read(&["junk"]), Some(IfMatch::OneOf(vec![])));
+        assert_eq!(
+            read(&["\"a-gzip\", W/\"b-gzip\""]),
+            Some(IfMatch::OneOf(vec!["a".into()]))
+        );
+    }
+
+    #[test]
+    fn a_tag_outside_a_header_may_lack_its_quotes() {
+        let tag = ETag(HeaderValue::from_static("\"abc\""));
+        for known in ["abc", "\"abc\"", "W/\"abc\"", "\"abc-gzip\"", "abc-br"] {
+            assert!(tag.is_quoted(known), "{known}");
+        }
+        for other in ["", "\"\"", "ab", "\"abcd\"", "*"] {
+            assert!(!tag.is_quoted(other), "{other}");
+        }
+        for (tag, expected) in [("\"a-gzip\"", "a"), ("a-gzip", "a"), ("*", "*")] {
+            assert_eq!(
+                tag_condition(tag),
+                Condition::IfMatch(vec![expected.to_owned()])
+            );
+        }
     }
 
     #[test]

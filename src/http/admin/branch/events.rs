@@ -12,6 +12,7 @@ use crate::http::admin::open::{Seen, open_branch};
 use crate::http::blocking::Kind;
 use crate::http::error::Error;
 use crate::http::reply::Reply;
+use crate::http::request::conditions;
 use crate::http::request::context::RequestContext;
 use crate::http::route::admin::BranchAt;
 use crate::http::wait::events::{self, Source};
@@ -39,7 +40,7 @@ pub(in crate::http::admin) async fn respond(
         // A page cannot set a header in its first request.
         None => context.query.text("etag")?.map(Into::into),
     };
-    let has_it = known.is_some_and(|known| known.trim_matches('"') == source.id);
+    let has_it = known.is_some_and(|known| conditions::bare(&known) == source.id);
     let first = if has_it { String::new() } else { first };
     events::respond(&context, source, (first, subscription))
 }
