@@ -18,6 +18,42 @@ fn anybody_may_ask_whether_the_service_is_well() {
 }
 
 #[test]
+fn a_wrong_address_below_the_page_is_the_page_to_a_browser_alone() {
+    let daemon = Daemon::start();
+    let anonymous = daemon.anonymous();
+    let document = anonymous.get("/site-builder/").expect_status(200);
+    let browser = anonymous.with(
+        "Accept",
+        "application/xhtml+xml, Text/HTML;q=0.9, */*;q=0.8",
+    );
+    let bearer = format!("Bearer {}", "a".repeat(64));
+    // As a proxy passes on that asks people for a password of its own.
+    let of_proxy = browser.with("Authorization", "Basic YTpi");
+    for path in ["readyz", "v4/projects/1/repository/branches", "metrics"] {
+        let target = format!("/site-builder/{path}");
+        for user in [
+            &anonymous,
+            &anonymous.with("Accept", "*/*"),
+            &anonymous.with("Accept", "application/json"),
+            &browser.with("PRIVATE-TOKEN", &"a".repeat(64)),
+            &browser.with("Authorization", &bearer),
+        ] {
+            let answer = user.get(&target);
+            answer.assert_error(404, "there is no such route");
+            assert_eq!(user.head(&target).status, 404, "{target}");
+        }
+        for user in [&browser, &of_proxy] {
+            user.get(&target).assert_bytes(200, &document.body);
+        }
+    }
+    let with_token = anonymous.with("PRIVATE-TOKEN", &"a".repeat(64));
+    for user in [&with_token, &anonymous.with("Accept", "application/json")] {
+        let answer = user.get("/site-builder/");
+        answer.assert_bytes(200, &document.body);
+    }
+}
+
+#[test]
 fn probes_are_answered_to_anybody_under_any_name() {
     let daemon = Daemon::start_with(&["--hosts", "conf.example"]);
     let ask = |method: &str, path: &str| {

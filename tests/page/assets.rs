@@ -55,6 +55,10 @@ fn every_state_of_the_page_is_the_same_document() {
     }
     // Somebody follows a link in a message: another site's request, without a cookie.
     let linked = anonymous.with("Sec-Fetch-Site", "cross-site");
+    let linked = linked.with(
+        "Accept",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    );
     for path in [
         "",
         "files/acme/shop.erp?branch=main&path=a%2Fb.xml",

@@ -16,7 +16,7 @@ mod kept;
 mod projects;
 mod stats;
 mod tags;
-mod token;
+pub(super) mod token;
 mod tree;
 
 use hyper::StatusCode;

@@ -92,6 +92,13 @@ fn shown(headers: &HeaderMap) -> Option<Secret> {
     }
 }
 
+/// True if the request shows a token, or what is to be one.
+pub(in crate::http) fn is_shown(headers: &HeaderMap) -> bool {
+    let authorization = headers.get(AUTHORIZATION);
+    headers.contains_key(PRIVATE_TOKEN)
+        || authorization.is_some_and(|value| bearer(value.as_bytes()).is_some())
+}
+
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let space = value.iter().position(|&b| b == b' ')?;
     value[..space]

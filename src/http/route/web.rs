@@ -8,8 +8,8 @@ pub(in crate::http) enum Route {
     /// `GET /`
     Home,
     /// `GET /site-builder/` and every path below it that nothing else has: the page finds its state in the
-    /// address itself.
-    Document,
+    /// address itself. `is_below` for all but the first.
+    Document { is_below: bool },
     /// `GET /site-builder/-/<hash>/<name>`
     Asset { hash: String, name: String },
     /// `GET /site-builder/licences`
@@ -30,7 +30,9 @@ impl Route {
             }),
             ["site-builder", "-", ..] => None,
             ["site-builder", "licences"] => Some(Self::Licences),
-            ["site-builder", ..] => Some(Self::Document),
+            ["site-builder", below @ ..] => Some(Self::Document {
+                is_below: !below.is_empty(),
+            }),
             _ => None,
         }
     }
@@ -38,7 +40,7 @@ impl Route {
 
 crate::http::route::names::templates! {
     Self::Home => ["GET /"] for Anybody,
-    Self::Document => ["GET /site-builder/{state}"] for Anybody,
+    Self::Document { .. } => ["GET /site-builder/{state}"] for Anybody,
     Self::Asset { .. } => ["GET /site-builder/-/{hash}/{name}"] for Anybody,
     Self::Licences => ["GET /site-builder/licences"] for Anybody,
 }

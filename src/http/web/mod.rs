@@ -4,11 +4,12 @@
 mod assets;
 
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, LOCATION, VARY,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, LOCATION, VARY,
 };
 use hyper::{HeaderMap, StatusCode};
 
 use super::error::Error;
+use super::read::token;
 use super::reply::Reply;
 use super::reply::coding::Coding;
 use super::route::web::Route;
@@ -37,7 +38,7 @@ const DOCUMENT_HEADERS: [(HeaderName, &str); 4] = [
 /// Answers with a part of the page, or with 304 to a client that has it.
 ///
 /// # Errors
-/// 404 for an asset that this build does not have, as of another version.
+/// 404 for an asset that this build does not have, as of another version, and for a program at a wrong address.
 pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Reply, Error> {
     let page = Page::served();
     match route {
@@ -45,7 +46,9 @@ pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Rep
             let reply = Reply::empty(StatusCode::SEE_OTHER);
             Ok(reply.with(LOCATION, HeaderValue::from_static("/site-builder/")))
         }
-        Route::Document => {
+        // A probe, or a client of an API whose address is not quite right, would take the document for an answer.
+        Route::Document { is_below: true } if !is_of_browser(headers) => Err(Error::NoRoute),
+        Route::Document { .. } => {
             let mut reply = unless_known(&page.document, headers);
             for (name, value) in DOCUMENT_HEADERS {
                 reply = reply.with(name, HeaderValue::from_static(value));
@@ -63,6 +66,16 @@ pub(in crate::http) fn respond(route: &Route, headers: &HeaderMap) -> Result<Rep
             Ok(unless_known(asset, headers).with(CACHE_CONTROL, for_ever))
         }
     }
+}
+
+/// True for a request as a browser makes it that is led to an address: it asks for HTML and shows no token.
+fn is_of_browser(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(ACCEPT).iter();
+    let mut types = lines
+        .flat_map(|line| line.as_bytes().split(|&b| b == b','))
+        .filter_map(|member| member.split(|&b| b == b';').next());
+    let takes_html = types.any(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/html"));
+    takes_html && !token::is_shown(headers)
 }
 
 /// The file with its tag, compressed for who takes it.

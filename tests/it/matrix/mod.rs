@@ -130,7 +130,7 @@ fn request(stage: &Stage, scene: &Scene, row: &Row, credential: &Credential) -> 
     };
     let mut asked = match row.route.as_str() {
         "GET /" => Asked::get("/", 303),
-        "GET /site-builder/{state}" => Asked::get("/site-builder/files", 200),
+        "GET /site-builder/{state}" => Asked::get("/site-builder/", 200),
         "GET /site-builder/licences" => Asked::get("/site-builder/licences", 200),
         "GET /site-builder/-/{hash}/{name}" => {
             let page = stage.root.get("/site-builder/");

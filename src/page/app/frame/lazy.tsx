@@ -22,7 +22,7 @@ export async function noted<T>(part: Promise<T>): Promise<T> {
  * page is loaded anew: its address is its state, and drafts are kept. Without the service it stays.
  */
 export async function renew(): Promise<void> {
-  const answer = await fetch(location.href, { method: "HEAD", cache: "no-cache" }).catch(() => null);
+  const answer = await fetch("/site-builder/", { method: "HEAD", cache: "no-cache" }).catch(() => null);
   if (answer?.ok) location.reload();
   else reached(false);
 }
