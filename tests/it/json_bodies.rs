@@ -262,15 +262,22 @@ fn a_body_says_that_it_is_json() {
             .send();
         silent.assert_refused(415);
     }
-    assert_nothing_made(&project);
     for route in &routes {
         let good = route.good.to_string();
-        let answer = send(
-            &alice,
-            route,
-            "Application/JSON; charset=utf-8",
-            good.as_bytes(),
+        let kind = "application/json; charset=windows-1251";
+        send(&alice, route, kind, good.as_bytes()).assert_error(
+            415,
+            "the body must be JSON in UTF-8, and its Content-Type names the charset \"windows-1251\"",
         );
+    }
+    assert_nothing_made(&project);
+    let kinds = [
+        "Application/JSON; charset=utf-8",
+        "application/json;charset=utf8",
+    ];
+    for (route, kind) in routes.iter().zip(kinds.into_iter().cycle()) {
+        let good = route.good.to_string();
+        let answer = send(&alice, route, kind, good.as_bytes());
         assert!(matches!(answer.status, 200 | 201), "{}", route.target);
     }
 }

@@ -353,11 +353,16 @@ fn a_request_with_a_body_may_come_between() {
     }
     // What a body says counts too: here it names the other branch.
     project.add_branch("empty");
-    let bare = reader
-        .request("GET", &project.read("/tree"))
-        .header("Content-Length", "9")
-        .header("Content-Type", "application/x-www-form-urlencoded");
-    for (form, entries) in [("ref=empty", 0), ("ref=main&", 2), ("ref=empty", 0)] {
+    for (charset, form, entries) in [
+        ("", "ref=empty", 0),
+        ("; charset=utf8", "ref=main&", 2),
+        ("; charset=ISO-8859-1", "ref=empty", 0),
+    ] {
+        let kind = format!("application/x-www-form-urlencoded{charset}");
+        let bare = reader
+            .request("GET", &project.read("/tree"))
+            .header("Content-Length", "9")
+            .header("Content-Type", &kind);
         connection.send(&[&bare.to_bytes()[..], form.as_bytes()].concat());
         let listed = connection.answer().expect_status(200).json();
         assert_eq!(listed.as_array().unwrap().len(), entries, "{form}");

@@ -59,6 +59,17 @@ fn a_user_logs_in_with_a_form() {
         .send();
     assert_is(&answer, "alice", &[]);
     cookie_of(&answer);
+    // The escapes are ASCII in every charset.
+    let answer = daemon
+        .anonymous()
+        .request("POST", "/user/login")
+        .header(
+            "Content-Type",
+            "application/x-www-form-urlencoded; charset=ISO-8859-1",
+        )
+        .body(b"username=alice&password=alice+has+a%20password")
+        .send();
+    assert_is(&answer, "alice", &[]);
 }
 
 #[test]

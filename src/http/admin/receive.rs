@@ -68,12 +68,14 @@ async fn batch(context: &RequestContext, body: &mut RequestBody) -> Result<Paylo
             form::files(bytes, boundary, limits).await?,
         )));
     }
-    check_json(head).map_err(|_| {
-        Error::MediaType(
+    if !has_type(head, "application/json") {
+        return Err(Error::MediaType(
             "the body must be application/json, application/x-tar, application/zip or \
-             multipart/form-data",
-        )
-    })?;
+             multipart/form-data"
+                .into(),
+        ));
+    }
+    check_json(head)?;
     let bytes = body.collect(most).await?;
     hold_twice(body, &bytes, limits)?;
     Ok(Payload::Json(bytes))

@@ -84,7 +84,7 @@ pub(super) enum Error {
     LongTarget,
     /// The body is of a type that the route does not take.
     #[error("{0}")]
-    MediaType(&'static str),
+    MediaType(Cow<'static, str>),
     /// The range begins behind the end of a file of this many bytes.
     #[error("the range begins behind the end")]
     Range {

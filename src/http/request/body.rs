@@ -14,10 +14,13 @@ use tokio::time::{Instant, timeout};
 use crate::base::limits::{
     BODY_IN_MEMORY_S_MAX, INLINE_BYTES_MAX, REFUSED_BODY_BYTES_MAX, SLOW_BODY_BYTES,
 };
+use crate::base::name_error::shortened;
 use crate::http::admission::bodies::BodyShare;
 use crate::http::admission::patience::Patience;
 use crate::http::error::Error;
 use crate::http::settings::Limits;
+
+const JSON: &str = "application/json";
 
 /// How long a refused body that is small enough is waited for, so that the connection can go on.
 const REFUSED_BODY_WAIT: Duration = Duration::from_secs(1);
@@ -235,12 +238,27 @@ impl RequestBody {
 /// # Errors
 /// [`Error::MediaType`].
 pub(in crate::http) fn check_json(head: &Parts) -> Result<(), Error> {
-    if has_type(head, "application/json") {
-        return Ok(());
+    if !has_type(head, JSON) {
+        return Err(Error::MediaType(
+            "the body must be JSON, sent as Content-Type: application/json".into(),
+        ));
     }
-    Err(Error::MediaType(
-        "the body must be JSON, sent as Content-Type: application/json",
-    ))
+    let line = content_type(head).unwrap_or_default();
+    let is_utf_8 = |charset: &&str| {
+        ["utf-8", "utf8"]
+            .iter()
+            .any(|it| charset.eq_ignore_ascii_case(it))
+    };
+    match charsets(line).find(|charset| !is_utf_8(charset)) {
+        None => Ok(()),
+        Some(other) => Err(Error::MediaType(
+            format!(
+                "the body must be JSON in UTF-8, and its Content-Type names the charset \"{}\"",
+                shortened(other)
+            )
+            .into(),
+        )),
+    }
 }
 
 /// Refuses a compressed body: it is stored as it comes.
@@ -257,7 +275,7 @@ pub(in crate::http) fn check_encoding(head: &Parts) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::MediaType(
-        "Content-Encoding is not supported on a request",
+        "Content-Encoding is not supported on a request".into(),
     ))
 }
 
@@ -281,31 +299,36 @@ pub(in crate::http) fn check_file(head: &Parts) -> Result<(), Error> {
     }
     if has_type(head, "multipart/form-data") {
         return Err(Error::MediaType(
-            "the body must be the bytes of the file and no form, as \"curl -T FILE\" sends it",
+            "the body must be the bytes of the file and no form, as \"curl -T FILE\" sends it"
+                .into(),
         ));
     }
     Ok(())
 }
 
-/// True if the body is announced as this type, in UTF-8 where a charset is named.
+/// True if the body is announced as this type, whatever charset it names: of a form the escaped text is ASCII in
+/// each, and of an archive none says anything.
 pub(in crate::http) fn has_type(head: &Parts, wanted: &str) -> bool {
+    let kind = content_type(head).and_then(|line| line.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// The one line that says what the body is.
+fn content_type(head: &Parts) -> Option<&str> {
     let mut lines = head.headers.get_all(CONTENT_TYPE).iter();
-    let (Some(line), None) = (lines.next(), lines.next()) else {
-        return false;
-    };
-    let Ok(line) = line.to_str() else {
-        return false;
-    };
-    let mut parts = line.split(';').map(str::trim);
-    parts
-        .next()
-        .is_some_and(|kind| kind.eq_ignore_ascii_case(wanted))
-        && parts.all(|parameter| match parameter.split_once('=') {
-            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
-                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            _ => true,
-        })
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => line.to_str().ok(),
+        _ => None,
+    }
+}
+
+/// The charsets that such a line names.
+fn charsets(line: &str) -> impl Iterator<Item = &str> {
+    line.split(';').skip(1).filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_charset = name.trim().eq_ignore_ascii_case("charset");
+        is_charset.then(|| value.trim().trim_matches('"'))
+    })
 }
 
 #[cfg(test)]
@@ -328,6 +351,8 @@ mod tests {
             "application/json",
             "Application/JSON; charset=utf-8",
             "application/json;charset=\"UTF-8\"",
+            "application/json; charset=utf8",
+            "application/json; charset = UTF8; a=b",
         ] {
             assert!(
                 check_json(&head(&[("content-type", kind)])).is_ok(),
@@ -336,6 +361,7 @@ mod tests {
         }
         for kind in [
             "application/json; charset=utf-16",
+            "application/json; charset=utf-8; charset=latin1",
             "text/plain",
             "text/json",
             "application/x-www-form-urlencoded",
@@ -347,6 +373,23 @@ mod tests {
             );
         }
         assert!(check_json(&head(&[])).is_err());
+        let other = head(&[("content-type", "application/json; charset=windows-1251")]);
+        assert_eq!(
+            check_json(&other).unwrap_err().to_string(),
+            "the body must be JSON in UTF-8, and its Content-Type names the charset \"windows-1251\""
+        );
+    }
+
+    #[test]
+    fn a_form_is_one_in_any_charset() {
+        let form = "application/x-www-form-urlencoded";
+        for charset in ["", "; charset=ISO-8859-1", ";charset=utf8", "; charset="] {
+            let kind = format!("{form}{charset}");
+            let head = head(&[("content-type", kind.as_str())]);
+            assert!(has_type(&head, form), "{charset}");
+        }
+        let twice = head(&[("content-type", form), ("content-type", form)]);
+        assert!(!has_type(&twice, form));
     }
 
     #[test]
