@@ -51,6 +51,36 @@ fn with_an_external_url_only_that_origin_passes() {
 }
 
 #[test]
+fn the_usual_port_of_a_scheme_may_be_written_out() {
+    let written_out = Daemon::start_with(&["--external-url", "http://conf.example:80"]);
+    let none = Daemon::start();
+    let behind = Daemon::start_with(&["--trusted-proxies", "127.0.0.1"]);
+    let told = "conf.example:443\r\nX-Forwarded-Proto: https";
+    for (daemon, host, origin, expected) in [
+        (&written_out, "conf.example", "http://conf.example", 204),
+        (&written_out, "conf.example", "http://conf.example:80", 204),
+        (&written_out, "conf.example", "https://conf.example", 403),
+        (&none, "conf.example:80", "http://conf.example", 204),
+        (&none, "conf.example:443", "http://conf.example", 403),
+        (&behind, told, "https://conf.example", 204),
+        (&behind, told, "http://conf.example", 403),
+    ] {
+        let head = format!(
+            "POST /user/logout HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nContent-Length: 0"
+        );
+        assert_eq!(status(daemon, &head), expected, "{host} {origin}");
+    }
+    for (target, host, expected) in [
+        ("http://conf.example:80", "conf.example", 200),
+        ("http://conf.example", "conf.example:80", 200),
+        ("http://conf.example:443", "conf.example", 400),
+    ] {
+        let head = format!("GET {target}{READ}/health HTTP/1.1\r\nHost: {host}");
+        assert_eq!(status(&none, &head), expected, "{target} {host}");
+    }
+}
+
+#[test]
 fn an_unknown_method_is_no_error_of_the_service() {
     let daemon = Daemon::start();
     assert_eq!(status(&daemon, "FOO / HTTP/1.1\r\nHost: x"), 501);

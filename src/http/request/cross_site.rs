@@ -5,6 +5,7 @@ use hyper::header::ORIGIN;
 
 use super::base_url;
 use super::client::Peer;
+use super::head_rules::is_same_host;
 use crate::http::error::Error;
 use crate::http::settings::HttpSettings;
 
@@ -49,7 +50,7 @@ pub(in crate::http) fn check(
     let origin = origin.to_str().map_err(|_| Error::CrossSite)?;
     let host = base_url::host(headers, peer).unwrap_or_default();
     let configured = settings.external_url.as_deref();
-    if configured.is_some_and(|ours| origin.eq_ignore_ascii_case(origin_of(ours))) {
+    if configured.is_some_and(|ours| is_origin_of(ours, origin)) {
         return Ok(());
     }
     // A name of our own listener, whose certificate has it, is ours beside the configured address.
@@ -75,12 +76,12 @@ pub(in crate::http) fn check_file_use(headers: &HeaderMap) -> Result<(), Error> 
 /// True if the origin names this host. Where the service does not know of https, a proxy may do that
 /// which nobody told it of, and either scheme will do.
 fn names(origin: &str, host: &str, is_https: bool) -> bool {
-    let named = match origin.split_once("://") {
-        Some(("https", named)) => named,
-        Some(("http", named)) if !is_https => named,
+    let (scheme, named) = match origin.split_once("://") {
+        Some(("https", named)) => ("https", named),
+        Some(("http", named)) if !is_https => ("http", named),
         _ => return false,
     };
-    !host.is_empty() && named.eq_ignore_ascii_case(host)
+    !host.is_empty() && is_same_host(scheme, named, host)
 }
 
 /// What the refused reads: another site's page gets nothing of it, and ours is told what to set.
@@ -102,13 +103,15 @@ fn foreign(origin: &str, host: &str, configured: Option<&str>) -> String {
     }
 }
 
-/// Scheme, host and port of a URL.
-fn origin_of(url: &str) -> &str {
-    let host_at = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host_at..]
-        .find('/')
-        .map_or(url.len(), |at| host_at + at);
-    &url[..end]
+/// True if the origin is the scheme, the host and the port of this URL.
+fn is_origin_of(url: &str, origin: &str) -> bool {
+    let (Some((scheme, rest)), Some((named, host))) =
+        (url.split_once("://"), origin.split_once("://"))
+    else {
+        return false;
+    };
+    let ours = rest.split('/').next().unwrap_or_default();
+    named.eq_ignore_ascii_case(scheme) && is_same_host(scheme, ours, host)
 }
 
 #[cfg(test)]
@@ -202,6 +205,30 @@ mod tests {
         ];
         assert!(passes(&told, None, |_| Peer::of_unix_socket()));
         assert!(!passes(&told, None, plain));
+    }
+
+    #[test]
+    fn the_usual_port_of_a_scheme_may_be_written_out() {
+        let at = |host, origin| [("host", host), ("origin", origin)];
+        for (host, origin, url, expected) in [
+            ("h:80", "http://h", None, true),
+            ("h", "http://h:80", None, true),
+            ("h:443", "https://h", None, true),
+            ("h:443", "http://h", None, false),
+            ("h:80", "https://h", None, false),
+            ("h:8080", "http://h", None, false),
+            ("h", "http://h", Some("http://h:80"), true),
+            ("h", "https://h", Some("https://h:443/"), true),
+            ("h", "https://h:443", Some("https://h"), true),
+            ("h", "http://h", Some("http://h:443"), false),
+            ("h", "https://h", Some("http://h:80"), false),
+        ] {
+            let passed = passes(&at(host, origin), url, plain);
+            assert_eq!(passed, expected, "{host} {origin} {url:?}");
+        }
+        let over_tls = |host, origin| passes(&at(host, origin), None, Peer::over_tls);
+        assert!(over_tls("h:443", "https://h"));
+        assert!(!over_tls("h:80", "http://h"));
     }
 
     #[test]

@@ -103,20 +103,28 @@ fn check_host(head: &Parts) -> Result<(), Error> {
             _ => Err(Error::malformed("header Host is missing")),
         };
     };
+    let host = host.to_str().unwrap_or_default();
     if !is_host(host.as_bytes()) {
         return Err(Error::malformed("header Host is malformed"));
     }
+    let scheme = head.uri.scheme_str().unwrap_or_default();
     match head.uri.authority() {
-        Some(authority)
-            if !authority
-                .as_str()
-                .as_bytes()
-                .eq_ignore_ascii_case(host.as_bytes()) =>
-        {
+        Some(authority) if !is_same_host(scheme, authority.as_str(), host) => {
             Err(Error::malformed("the target names another host than Host"))
         }
         _ => Ok(()),
     }
+}
+
+/// True for two spellings of one host and port under this scheme, whose usual port may be left out.
+pub(in crate::http) fn is_same_host(scheme: &str, one: &str, other: &str) -> bool {
+    let usual = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "",
+    };
+    let [one, other] = [one, other].map(|host| host.strip_suffix(usual).unwrap_or(host));
+    one.eq_ignore_ascii_case(other)
 }
 
 /// True for a name or an address with an optional port.
@@ -211,11 +219,28 @@ mod tests {
             status("GET", "/", &[("host", "h"), ("host", "h")]),
             Some(StatusCode::BAD_REQUEST)
         );
-        assert_eq!(status("GET", "http://H/a", &[("host", "h")]), None);
-        assert_eq!(
-            status("GET", "http://evil/a", &[("host", "h")]),
-            Some(StatusCode::BAD_REQUEST)
-        );
+        for (target, host) in [
+            ("http://H/a", "h"),
+            ("http://h:80/a", "h"),
+            ("http://h/a", "h:80"),
+            ("https://h:443/a", "H"),
+            ("http://[::1]:80/a", "[::1]"),
+        ] {
+            assert_eq!(status("GET", target, &[("host", host)]), None, "{target}");
+        }
+        for (target, host) in [
+            ("http://evil/a", "h"),
+            ("http://h:443/a", "h"),
+            ("https://h/a", "h:80"),
+            ("http://h:8080/a", "h"),
+            ("http://u@h/a", "h"),
+        ] {
+            assert_eq!(
+                status("GET", target, &[("host", host)]),
+                Some(StatusCode::BAD_REQUEST),
+                "{target}"
+            );
+        }
     }
 
     #[test]
