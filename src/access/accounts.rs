@@ -15,11 +15,9 @@ use crate::base::account_name::AccountName;
 use crate::base::actor::Actor;
 use crate::base::clock::Clock;
 use crate::base::repo_id::RepoId;
-use crate::repo::audit;
-use crate::repo::audit::{Action, AuditRecord};
+use crate::repo::audit::{self, Action, AuditRecord};
 use crate::repo::{Project, Projects};
-use crate::store::Versioned;
-use crate::store::{Batch, Expect};
+use crate::store::{Batch, Expect, Versioned};
 
 /// All accounts of the service. Each change is durable when its function returns, together with its
 /// record in the audit log, and counts from the next request on; for a daemon beside this process as soon
@@ -479,8 +477,10 @@ impl Accounts {
     }
 
     fn number_of(&self, name: &str) -> Result<Option<u64>> {
-        let number = self.records.get(&keys::account_name(name))?;
-        Ok(number.map(|kept| *kept.value))
+        // Any other text may be long, and of slashes alone, each of which the cache of records looks at.
+        let is_name = AccountName::parse(name).is_ok();
+        let number = is_name.then(|| self.records.get(&keys::account_name(name)));
+        Ok(number.transpose()?.flatten().map(|kept| *kept.value))
     }
 
     pub(super) fn kept(&self, number: u64) -> Result<Option<Versioned<Account>>> {

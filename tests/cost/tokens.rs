@@ -147,3 +147,18 @@ fn an_id_that_no_token_has_leaves_nothing_in_memory() {
         .change_token(&root, "5", &TokenChange::default());
     assert!(matches!(of_another, Err(Error::Forbidden(_))));
 }
+
+/// The name of a login may be long, and of slashes alone, each of which is a folder to the cache of records.
+#[test]
+fn a_login_by_what_is_no_name_of_an_account_reads_nothing() {
+    let (store, _) = filled();
+    let served = Served::over(store);
+    let counts = served.counts.inner();
+    counts.take();
+    for name in ["/".repeat(8000), "owner-0/".to_owned(), String::new()] {
+        assert!(served.gate.known_account(&name).unwrap().is_none());
+    }
+    assert_eq!(counts.take().record_reads, 0);
+    assert!(served.gate.known_account("owner-0").unwrap().is_some());
+    assert!(counts.take().record_reads > 0);
+}
