@@ -13,8 +13,8 @@ use super::request::query::keys_for_log;
 use super::route::template::Template;
 use crate::access::Refusal;
 
-/// Longest undecoded path that the log shows, in bytes.
-const LOGGED_PATH_BYTES_MAX: usize = 1024;
+/// Longest method and undecoded path that the log shows, in bytes each.
+const LOGGED_BYTES_MAX: usize = 1024;
 
 /// What is said of a request that was answered.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(in crate::http) fn request(line: &Line<'_>) {
     tracing::info!(
         id = %line.id,
         client = %line.client,
-        method = line.method.as_str(),
+        method = shortened(line.method.as_str()),
         path = shortened(line.uri.path()),
         status = line.status.as_u16(),
         route = line.route.path(),
@@ -88,10 +88,10 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn shortened(path: &str) -> &str {
-    let mut end = path.len().min(LOGGED_PATH_BYTES_MAX);
-    while !path.is_char_boundary(end) {
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(LOGGED_BYTES_MAX);
+    while !text.is_char_boundary(end) {
         end -= 1;
     }
-    &path[..end]
+    &text[..end]
 }
