@@ -329,7 +329,11 @@ impl Changes {
     async fn look(&self) -> Result<()> {
         loop {
             let began = now();
-            let upto = self.known().upto;
+            // What was acknowledged before the question must be in the answer.
+            let (upto, acknowledged) = {
+                let known = self.known();
+                (known.upto, known.last)
+            };
             let most = signed(CHANGES_READ_MAX as u64);
             let rows = self.link.read(LOOK, &[&signed(upto), &most]).await?;
             let is_all = rows.len() < CHANGES_READ_MAX;
@@ -343,6 +347,9 @@ impl Changes {
             }
             let mut known = self.known();
             known.take(upto, changes, began)?;
+            if is_all && known.upto < acknowledged {
+                return Err(StoreError::WentBack);
+            }
             if let Some(last) = known.last_external() {
                 self.found.fetch_max(last, Ordering::AcqRel);
             }
