@@ -79,6 +79,12 @@ pub(in crate::cli) fn collect(
     opened: &OpenStore,
     streams: &mut Streams<'_>,
 ) -> Result<Outcome> {
+    // Of a database whose records are not restored yet everything would be what nothing needs.
+    if opened.data_folder().is_none() && opened.accounts.is_empty()? {
+        return Err(Error::Failed(
+            "the store has no account, so it is not made or not restored whole; nothing was removed".to_owned(),
+        ));
+    }
     if args.dry_run {
         return preview(args.json, keep_deleted_days, opened, streams);
     }

@@ -133,6 +133,10 @@ fn a_store_that_was_half_made_is_not_served_and_is_finished() {
             database.url
         ),
     );
+    // All that is there would be what nothing needs, where records are still to be restored.
+    let none =
+        "the store has no account, so it is not made or not restored whole; nothing was removed";
+    assert_refused(&run(&[&["gc"], &wishes[..]].concat()), 1, none);
     assert!(!key_file.exists());
     assert!(run(&[&["init"], &wishes[..]].concat()).status.success());
     assert!(key_file.exists());
