@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(into_text(to_json(&entries())), whole);
             assert_eq!(taken, whole.as_bytes());
             assert_eq!(array.end(), whole.as_bytes());
-            assert_eq!(inside.end(), whole[1..whole.len() - 1].as_bytes());
+            assert_eq!(inside.end(), &whole.as_bytes()[1..whole.len() - 1]);
         }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::aws::{AmazonS3, AmazonS3Builder, Checksum};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 use tokio::sync::Semaphore;
@@ -86,6 +86,8 @@ impl Bucket {
             .with_bucket_name(url.bucket())
             .with_region(url.region())
             .with_allow_http(!url.is_encrypted())
+            // Asked for by a bucket that locks objects. The signature needs it in any case.
+            .with_checksum_algorithm(Checksum::SHA256)
             .with_http_connector(client.clone());
         let builder = match url.endpoint() {
             Some(endpoint) => builder.with_endpoint(endpoint),
@@ -183,7 +185,7 @@ impl Bucket {
                 "the large files of another store lie there; see that blobs is as before"
             } else {
                 "the large files of another store lie there; give a prefix of its own, as in \
-                 s3://bucket/prefix"
+                 s3://bucket/prefix, or, where they are of a database that was lost, restore that into an empty one"
             }));
         }
         self.is_checked.store(true, Ordering::Release);
