@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use time::OffsetDateTime;
 
 use crate::free_address::free_address;
 use crate::harness::{Daemon, Project, READ, User, soon};
@@ -19,7 +20,7 @@ use crate::left_out::leave_out;
 const LISTEN: [&str; 2] = ["--metrics-listen", "127.0.0.1:0"];
 
 /// What is shown and is not known before: times, and what depends on the machine.
-const UNKNOWN: [&str; 9] = [
+const UNKNOWN: [&str; 10] = [
     "siteconf_wal_bytes",
     "siteconf_database_bytes",
     "siteconf_disk_free_bytes",
@@ -29,7 +30,14 @@ const UNKNOWN: [&str; 9] = [
     "siteconf_cache_",
     "_duration_seconds",
     "siteconf_commit_batches",
+    "process_start_time_seconds",
 ];
+
+/// In whole milliseconds, as a start is told.
+fn seconds_since_1970() -> f64 {
+    let milliseconds = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
+    Duration::from_millis(u64::try_from(milliseconds).unwrap()).as_secs_f64()
+}
 
 #[track_caller]
 fn scrape(watcher: &User) -> String {
@@ -101,6 +109,7 @@ fn use_service(daemon: &Daemon) -> Project {
 
 #[test]
 fn the_text_tells_what_happened() {
+    let before = seconds_since_1970();
     let mut daemon = Daemon::start_with(&LISTEN);
     use_service(&daemon);
     let watcher = daemon.watcher();
@@ -121,6 +130,13 @@ fn the_text_tells_what_happened() {
     assert!(now["siteconf_http_sent_bytes_total"] > 3000.0);
     assert!(now["siteconf_disk_free_bytes"] > 0.0);
     assert!(now["siteconf_commit_duration_seconds_count"] >= 8.0);
+    let started = now["process_start_time_seconds"];
+    assert!(
+        (before..=seconds_since_1970()).contains(&started),
+        "{started}"
+    );
+    let again = values(&scrape(&watcher))["process_start_time_seconds"];
+    assert_eq!(again.to_bits(), started.to_bits());
 
     // What is counted once a minute is counted at the start, too.
     assert_eq!(daemon.stop().code(), Some(0));
@@ -128,6 +144,7 @@ fn the_text_tells_what_happened() {
     let watcher = daemon.watcher();
     soon(|| scrape(&watcher).contains("siteconf_object_bytes{"));
     let now = values(&scrape(&watcher));
+    assert!(now["process_start_time_seconds"] > started);
     let counted =
         ["sessions", "tokens", "tokens_expiring"].map(|it| now[&format!("siteconf_{it}")]);
     assert_eq!(format!("{counted:?}"), "[1.0, 1.0, 0.0]");

@@ -68,7 +68,8 @@ tests:
     assert_alarms(cases);
 }
 
-/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service.
+/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service; nor is 501, for who
+/// sends methods that nobody knows.
 #[test]
 fn a_service_that_is_not_ready_gives_one_alarm() {
     let cases = r#"
@@ -81,9 +82,10 @@ tests:
       - { series: 'siteconf_http_requests_total{instance="one",route="/",status="303"}', values: '0+60x60' }
       - { series: 'siteconf_http_requests_total{instance="two",route="/readyz",status="200"}', values: '0+60x60' }
       - { series: 'siteconf_http_requests_total{instance="two",route="/user/login",status="503"}', values: '0+1x60' }
+      - { series: 'siteconf_http_requests_total{instance="three",route="none",method="other",status="501"}', values: '0+60x60' }
     alert_rule_test:
       - alertname: SiteconfNotReady
-        eval_time: 15m
+        eval_time: 14m
       - alertname: SiteconfNotReady
         eval_time: 17m
         exp_alerts:
@@ -201,6 +203,134 @@ tests:
             exp_annotations:
               summary: "the certificate of siteconf on one ends within 14 days"
               description: "Where a new one is there already and cannot be used, the log says why."
+"#;
+    assert_alarms(cases);
+}
+
+/// Each day one scrape fails, as at a restart. What is asked of a service ends with it.
+#[test]
+fn restarts_every_day_keep_no_alarm_back_that_takes_days() {
+    let cases = r#"
+rule_files: [alerts.yml]
+evaluation_interval: 5m
+tests:
+  - interval: 5m
+    input_series:
+      - { series: 'siteconf_database_bytes{instance="never"}', values: 'DAYS' }
+      - { series: 'siteconf_database_bytes{instance="cared-for"}', values: 'DAYS' }
+      - { series: 'siteconf_last_backup_age_seconds{instance="cared-for"}', values: 'DAYS' }
+      - { series: 'siteconf_last_collection_age_seconds{instance="cared-for"}', values: 'DAYS' }
+      - { series: 'siteconf_build_info{instance="postgres"}', values: 'DAYS' }
+      - { series: 'siteconf_database_bytes{instance="removed"}', values: '1x720 stale' }
+    alert_rule_test:
+      - alertname: SiteconfNoBackup
+        eval_time: 47h
+      - alertname: SiteconfNoBackup
+        eval_time: 50h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: never }
+            exp_annotations:
+              summary: "siteconf on never was never backed up"
+          - exp_labels: { severity: warning, instance: removed }
+            exp_annotations:
+              summary: "siteconf on removed was never backed up"
+      - alertname: SiteconfNoBackup
+        eval_time: 62h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: never }
+            exp_annotations:
+              summary: "siteconf on never was never backed up"
+      - alertname: SiteconfNoCollection
+        eval_time: 191h
+      - alertname: SiteconfNoCollection
+        eval_time: 194h
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: never }
+            exp_annotations:
+              summary: "nothing was ever collected of siteconf's store on never"
+              description: "siteconf gc gives room back that nothing needs; siteconf-gc.timer begins it every night."
+"#;
+    assert_alarms(&cases.replace("DAYS", &"1x286 stale ".repeat(10)));
+}
+
+/// A full bucket is known of for a minute after each file that was refused, and a full disk of the database after each
+/// change. Neither a start nor a restart nor a database that was away for two minutes is alike.
+#[test]
+fn what_hinders_again_and_again_gives_alarm() {
+    let cases = r#"
+rule_files: [alerts.yml]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series:
+      - { series: 'siteconf_ready{instance="full"}', values: '1x239 READY 1x200' }
+      - { series: 'siteconf_ready{instance="scraped-badly"}', values: '1x239 UNREADY 1x200' }
+      - { series: 'siteconf_ready{instance="started"}', values: '_x240 0x4 1x400' }
+      - { series: 'siteconf_ready{instance="restarted"}', values: '1x239 0 0 _x4 0 0 0 1x400' }
+      - { series: 'siteconf_ready{instance="away"}', values: '1x239 0x7 1x400' }
+      - { series: 'siteconf_writes_refused{instance="full"}', values: '0x239 REFUSED 0x200' }
+      - { series: 'siteconf_writes_refused{instance="started"}', values: '_x240 1 1 1 0x400' }
+      - { series: 'siteconf_writes_refused{instance="away"}', values: '0x239 1 1 1 0x400' }
+    alert_rule_test:
+      - alertname: SiteconfNotReady
+        eval_time: 60m
+      - alertname: SiteconfNotReady
+        eval_time: 67m
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: scraped-badly }
+            exp_annotations: &not-ready
+              summary: "siteconf on scraped-badly says that it is not ready"
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+      - alertname: SiteconfNotReady
+        eval_time: 80m
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: full }
+            exp_annotations:
+              summary: "siteconf on full says that it is not ready"
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+          - exp_labels: { severity: warning, instance: scraped-badly }
+            exp_annotations: *not-ready
+      - alertname: SiteconfNotReady
+        eval_time: 140m
+      - alertname: SiteconfWritesRefused
+        eval_time: 63m
+      - alertname: SiteconfWritesRefused
+        eval_time: 75m
+        exp_alerts:
+          - exp_labels: { severity: critical, instance: full }
+            exp_annotations:
+              summary: "siteconf on full refuses changes"
+              description: "The disk is full, the database is away, or a write has failed, after which it must be restarted. The log says which."
+      - alertname: SiteconfWritesRefused
+        eval_time: 140m
+"#;
+    let cases = cases.replace("UNREADY", &"0x8 stale ".repeat(20));
+    let cases = cases.replace("READY", &"0 0 0 0 1 1 1 1 ".repeat(30));
+    let cases = cases.replace("REFUSED", &"1 1 1 0 0 0 0 0 0 0 0 0 ".repeat(20));
+    assert_alarms(&cases);
+}
+
+/// Whether a scrape hits the moments in which it is down or not. Two restarts are somebody's work.
+#[test]
+fn a_service_that_is_killed_again_and_again_gives_alarm() {
+    let cases = r#"
+rule_files: [alerts.yml]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'process_start_time_seconds{job="siteconf",instance="killed"}', values: '0 _ 120 _ 240 _ 360 _ 480 _ 600' }
+      - { series: 'process_start_time_seconds{job="siteconf",instance="restarted"}', values: '0x4 300x4 600x4' }
+      - { series: 'process_start_time_seconds{job="other",instance="another"}', values: '0+60x60' }
+    alert_rule_test:
+      - alertname: SiteconfRestarts
+        eval_time: 4m
+      - alertname: SiteconfRestarts
+        eval_time: 10m
+        exp_alerts:
+          - exp_labels: { severity: warning, instance: killed, job: siteconf }
+            exp_annotations:
+              summary: "siteconf on killed was started anew 5 times within an hour"
+              description: "Its log says how it ended, where it could. Where it says nothing, the system killed it: journalctl -u siteconf (or the runtime of the container) has the signal and the exit code, and journalctl -k tells whether memory was short."
 "#;
     assert_alarms(cases);
 }

@@ -299,6 +299,12 @@ fn of_clients(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
 fn of_state(service: &Service, metrics: &mut Metrics<'_>) -> fmt::Result {
     let state = may_block(|| service.health.look(&service.gate));
     let flag = |flag: bool| iter::once((&[][..], as_flag(flag)));
+    let started_ms = u64::try_from(service.started_at.ms()).unwrap_or(0);
+    metrics.gauge(
+        "process_start_time_seconds",
+        "When the service was started, in seconds since 1970 by the clock of its machine",
+        iter::once((&[][..], as_float(started_ms) / 1e3)),
+    )?;
     metrics.gauge(
         "siteconf_ready",
         "1 while /readyz is 200",
