@@ -2,7 +2,7 @@
 //! service: only addresses and the places of files are changed.
 
 use std::fs;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -71,6 +71,29 @@ fn wait_for(proxy: &mut Running, address: SocketAddr, log: &Path) {
         );
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// The same port of the loopback of IPv6, where this machine has that: a container may have none.
+fn with_ipv6(address: SocketAddr) -> Option<SocketAddr> {
+    let has_ipv6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    has_ipv6.then_some((Ipv6Addr::LOCALHOST, address.port()).into())
+}
+
+/// Who has IPv6 alone is answered, too.
+fn ask_over_ipv6(service: &Service, proxy: Option<SocketAddr>) {
+    let Some(proxy) = proxy else {
+        return;
+    };
+    let answer = output_of(
+        Command::new("curl")
+            .args(["--silent", "--show-error", "--include", "--http1.1"])
+            .args(["--max-time", "30", "--noproxy", "*", "--resolve"])
+            .arg(format!("conf.example:{}:[::1]", proxy.port()))
+            .arg("--cacert")
+            .arg(service.at("cert.pem"))
+            .arg(format!("https://conf.example:{}{HEALTH}", proxy.port())),
+    );
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 /// Sends a request through the proxy, as a browser does that keeps its cookies; the whole answer.
@@ -238,12 +261,16 @@ fn nginx_runs_with_its_file() {
     let (proxy, plain) = (free_address(), free_address());
     let service = behind(proxy);
     let at = |name: &str| service.at(name).display().to_string();
+    let ipv6 = with_ipv6(proxy);
+    let over_ipv6 = ipv6.map_or_else(String::new, |ipv6| format!("    listen {ipv6} ssl;\n"));
     let text = adapted(
         example("nginx"),
         &[
             ("127.0.0.1:8080", &service.plain().to_string()),
             ("listen 443 ssl", &format!("listen {proxy} ssl")),
+            ("    listen [::]:443 ssl;\n", &over_ipv6),
             ("listen 80;", &format!("listen {plain};")),
+            ("    listen [::]:80;\n", ""),
             (
                 "/etc/letsencrypt/live/conf.example/fullchain.pem",
                 &at("cert.pem"),
@@ -280,6 +307,7 @@ fn nginx_runs_with_its_file() {
         .spawn();
     let mut nginx = Running(nginx.unwrap());
     wait_for(&mut nginx, proxy, &service.at("nginx.log"));
+    ask_over_ipv6(&service, ipv6);
     use_through(&service, proxy);
 }
 
@@ -291,12 +319,14 @@ fn haproxy_runs_with_its_file() {
     let (proxy, plain) = (free_address(), free_address());
     let service = behind(proxy);
     let at = |name: &str| service.at(name).display().to_string();
+    let ipv6 = with_ipv6(proxy);
+    let over_ipv6 = ipv6.map_or_else(String::new, |ipv6| format!(",{ipv6}"));
     let text = adapted(
         example("haproxy"),
         &[
             ("127.0.0.1:8080", &service.plain().to_string()),
-            ("bind :443", &format!("bind {proxy}")),
-            ("bind :80", &format!("bind {plain}")),
+            ("bind :::443 v4v6", &format!("bind {proxy}{over_ipv6}")),
+            ("bind :::80 v4v6", &format!("bind {plain}")),
             ("/etc/haproxy/conf.example.pem", &at("both.pem")),
             // The same checks, sooner.
             ("inter 1s", "inter 100ms"),
@@ -323,6 +353,7 @@ fn haproxy_runs_with_its_file() {
         .spawn();
     let mut haproxy = Running(haproxy.unwrap());
     wait_for(&mut haproxy, proxy, &service.at("haproxy.log"));
+    ask_over_ipv6(&service, ipv6);
     use_through(&service, proxy);
     if is_root {
         let status = fs::read_to_string(format!("/proc/{}/status", haproxy.0.id())).unwrap();

@@ -144,7 +144,7 @@ siteconf example haproxy | sed \
   -e '/^frontend siteconf_plain/,/^$/d' \
   -e '/^    \(user\|group\|log\) /d' \
   -e 's|maxconn .*|maxconn 4000|' \
-  -e "s|bind :443 .*|bind 127.0.0.1:$port|" \
+  -e "s|bind :::443 .*|bind 127.0.0.1:$port|" \
   -e 's|X-Forwarded-Proto https|X-Forwarded-Proto http|' \
   -e "s|^    server one 127.*|$servers|" >haproxy.cfg
 start balancer TERM haproxy -db -f haproxy.cfg
