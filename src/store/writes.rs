@@ -71,9 +71,24 @@ impl Trouble {
         Self::believed_for(Duration::from_mins(1))
     }
 
+    /// One of which the log is told once a minute.
+    pub(super) fn that_is_told() -> Self {
+        Self::believed_for(Duration::from_mins(1))
+    }
+
     /// Notes whether it was met now.
     pub(super) fn note(&self, is_met: bool) {
         *self.met() = is_met.then(Instant::now);
+    }
+
+    /// Notes that it was met now, unless that is known. True if it was not: for what is told once for so long.
+    pub(super) fn is_news(&self) -> bool {
+        let mut met = self.met();
+        let is_news = met.is_none_or(|at| at.elapsed() >= self.believed_for);
+        if is_news {
+            *met = Some(Instant::now());
+        }
+        is_news
     }
 
     /// True if it was met the last time, and not too long ago.
@@ -107,5 +122,17 @@ mod tests {
         room.note(true);
         room.note(false);
         assert!(!room.lasts());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_met_again_and_again_is_news_once_a_minute() {
+        let told = Trouble::that_is_told();
+        assert!(told.is_news());
+        for _ in 0..59 {
+            advance(Duration::from_secs(1)).await;
+            assert!(!told.is_news());
+        }
+        advance(Duration::from_secs(1)).await;
+        assert!(told.is_news());
     }
 }

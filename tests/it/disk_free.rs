@@ -65,6 +65,8 @@ fn below_the_minimum_nothing_is_added_and_all_else_goes_on() {
     ] {
         refused.assert_error(507, REFUSED);
     }
+    daemon.logged("less free room than disk_free_min");
+    assert!(!daemon.log().contains("request failed"));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("c.xml"), "c").unwrap();
     let folder = folder.path().to_str().unwrap();

@@ -151,6 +151,11 @@ fn a_service_that_has_stopped_writing_says_so_everywhere_until_it_is_restarted()
     );
     assert_eq!(daemon.anonymous().get("/livez").status, 200);
     soon_shown(&daemon, "siteconf_writes_refused 1.0");
+    // Once for all of them, and not beside the line of each request.
+    assert_eq!(daemon.logged("changes are refused")["refusal"], "Stopped");
+    let log = daemon.log();
+    assert_eq!(log.matches("changes are refused").count(), 1, "{log}");
+    assert!(!log.contains("request failed"), "{log}");
     let beside = daemon.command(&["user", "add", "ann"], "");
     assert_eq!(beside.status.code(), Some(1));
     let said = String::from_utf8(beside.stderr).unwrap();

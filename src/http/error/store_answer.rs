@@ -29,11 +29,12 @@ impl StoreAnswer {
     /// The answer to this error.
     pub(super) fn to(error: &StoreError) -> Self {
         match error {
-            StoreError::Full => Self::no_room("no space left for this change"),
+            StoreError::Full => Self::no_room("no space left for this change").logged(),
             StoreError::LittleRoom => Self::no_room(
                 "too little room is free on the disk of the service (disk_free_min); reading and \
                  deleting go on, and so does this when there is more",
-            ),
+            )
+            .logged(),
             StoreError::BucketFull => Self::no_room(
                 "the bucket of the service's large files is full, or its quota is used up; reading, \
                  deleting and small files go on, and so does this when there is room",
@@ -90,12 +91,10 @@ impl StoreAnswer {
                 AFTER_RESTART,
                 "the data folder of the service is not at its place any more; it must be put back, or the service \
                  restarted with the new one",
-            ),
-            StoreError::Stopped | StoreError::ReadOnly => Self::unavailable(
-                AFTER_RESTART,
-                "the service has stopped writing after a failed write; it goes on reading, and must be \
-                 restarted",
-            ),
+            )
+            .logged(),
+            StoreError::Stopped => Self::stopped().logged(),
+            StoreError::ReadOnly => Self::stopped(),
             StoreError::Made => Self::unavailable(
                 NEVER,
                 "the change was made, but what came of it cannot be read now; look before you repeat it",
@@ -142,6 +141,14 @@ impl StoreAnswer {
             retry_after_s,
             ..Self::of_status(StatusCode::SERVICE_UNAVAILABLE)
         }
+    }
+
+    fn stopped() -> Self {
+        Self::unavailable(
+            AFTER_RESTART,
+            "the service has stopped writing after a failed write; it goes on reading, and must be \
+             restarted",
+        )
     }
 
     fn logged(self) -> Self {

@@ -218,6 +218,23 @@ fn who_may_have_made_a_change_is_not_told_when_to_make_it_again() {
 }
 
 #[test]
+fn what_the_store_tells_the_log_itself_is_told_with_no_request() {
+    let fails = |error| store(error).is_failure();
+    for told in [
+        StoreError::Full,
+        StoreError::LittleRoom,
+        StoreError::Moved,
+        StoreError::Stopped,
+        StoreError::Unavailable,
+    ] {
+        assert!(!fails(told));
+    }
+    for untold in [StoreError::Busy, StoreError::InDoubt, StoreError::ReadOnly] {
+        assert!(fails(untold));
+    }
+}
+
+#[test]
 fn a_precondition_and_a_taken_name_keep_the_statuses_of_the_contract() {
     let taken = repo::Error::Exists { what: "branch" };
     assert_eq!(

@@ -33,6 +33,8 @@ pub(super) struct Writability {
     sync_failed: AtomicBool,
     /// That the last commit found no room.
     want_of_room: Trouble,
+    /// That the log was told of refusals.
+    told: Trouble,
     /// The room that stays free.
     free_room: FreeRoom,
     /// The log, opened beside SQLite: the system tells each who has a file open of a failed sync, and
@@ -115,6 +117,7 @@ impl Writability {
             state: Mutex::new(State::Unsettled(None)),
             sync_failed: AtomicBool::new(false),
             want_of_room: Trouble::of_room(),
+            told: Trouble::that_is_told(),
             free_room: FreeRoom::new(folder.root()),
             log: OnceLock::new(),
         }
@@ -157,7 +160,15 @@ impl Writability {
     /// as soon as there is.
     pub(super) fn refusal_untried(&self) -> Option<Refusal> {
         let is_tried = |refusal: &Refusal| refusal.lacks_room() && !self.is_settled();
-        self.refusal().filter(|refusal| !is_tried(refusal))
+        let refusal = self.refusal().filter(|refusal| !is_tried(refusal));
+        refusal.inspect(|refusal| self.tell_of(*refusal))
+    }
+
+    /// Tells the log that changes are refused, as long as they are: it has no line of its own for each.
+    fn tell_of(&self, refusal: Refusal) {
+        if matches!(refusal, Refusal::Full | Refusal::Stopped) && self.told.is_news() {
+            tracing::warn!(?refusal, "changes are refused");
+        }
     }
 
     /// Whether changes are taken.
@@ -175,6 +186,9 @@ impl Writability {
     /// Notes whether a commit found room.
     pub(super) fn note_room(&self, is_lacking: bool) {
         self.want_of_room.note(is_lacking);
+        if is_lacking {
+            self.tell_of(Refusal::Full);
+        }
     }
 
     /// The room that stays free on the disk.
@@ -320,6 +334,7 @@ impl Writability {
     /// Has the log settled again after a failure that may be one of a sync: it heals, but not by writing on. What is
     /// written again over what such a sync has left may stay unreadable on the disk.
     fn heed_want_of_room(&self, action: &str, failure: &StoreError) {
+        self.tell_of(Refusal::Full);
         if may_be_of_sync(failure) {
             if !is_of_write(failure) {
                 self.sync_failed.store(true, Ordering::SeqCst);
