@@ -1,10 +1,11 @@
-//! Values every layer shares: ids, digests, checked names, time, limits, secrets.
+//! Values every layer shares: ids, digests, checked names, time, limits, secrets, the build.
 //!
 //! Nothing here does input or output, and nothing here knows another layer.
 
 pub mod account_name;
 pub mod actor;
 pub mod branch_name;
+pub mod build;
 pub mod cache;
 pub mod clock;
 pub mod digest;

@@ -30,6 +30,7 @@ use super::upkeep::collect::Collect;
 use super::upkeep::prune::Prune;
 use super::upkeep::upgrade::Upgrade;
 use super::user::args::UserCommand;
+use crate::base::build::COMMIT;
 use crate::store::sqlite::Format;
 
 /// Keeps configuration files for ERP clients: branches, snapshots, rollback.
@@ -57,7 +58,7 @@ pub(super) fn by_the_line_alone(refusal: clap::Error, args: &[OsString]) -> clap
 
 /// What `--version` tells: the version, the commit where it is known, the format of folders.
 fn long_version() -> String {
-    let commit = option_env!("SITECONF_COMMIT").map(|commit| format!("commit {commit}\n"));
+    let commit = COMMIT.map(|commit| format!("commit {commit}\n"));
     format!(
         "{}\n{}format {}",
         env!("CARGO_PKG_VERSION"),

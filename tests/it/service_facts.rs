@@ -1,6 +1,7 @@
 //! `GET /service`: how the service is, for the role for everything.
 
 use serde_json::{Value, json};
+use siteconf::base::build::BUILD;
 
 use crate::harness::{ADMIN, Daemon, Project, soon};
 
@@ -10,6 +11,8 @@ fn root_is_told_how_the_service_is() {
     let admin = daemon.session("admin");
     let project = Project::with_main(&admin, "acme/shop");
     project.save("main", "large", vec![7; 200_000]);
+    let serving = daemon.logged("\"message\":\"serving\"");
+    assert_eq!(serving["version"], BUILD.as_str());
     let target = format!("{ADMIN}/service");
     // The first counts are made in the background, one after the other: one may be there
     // before the other.
@@ -43,7 +46,7 @@ fn root_is_told_how_the_service_is() {
     assert_eq!(
         told,
         json!({
-            "version": env!("CARGO_PKG_VERSION"),
+            "version": BUILD.as_str(),
             "started_at": null,
             "uptime_s": null,
             "hindrances": [],

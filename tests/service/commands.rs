@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
+use siteconf::base::build::BUILD;
 
 use crate::client::{Client, segment};
 use crate::daemon::{Daemon, PROJECT, read, siteconf};
@@ -197,8 +198,9 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
     assert_eq!(
         shown,
         json!({
-            "data": daemon.data().display().to_string(), "version": env!("CARGO_PKG_VERSION"),
-            "format": "3", "schema": null, "service": { "running": true, "pid": null },
+            "data": daemon.data().display().to_string(), "version": BUILD.as_str(),
+            "format": "3", "schema": null,
+            "service": { "running": true, "pid": null, "version": BUILD.as_str() },
             "daemons": null, "standby": null, "page_checksums": null,
             "projects": 1, "branches": 1, "accounts": 1, "tokens": 0,
             "bytes": {
@@ -214,12 +216,25 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
         "{text}"
     );
     assert!(text.contains("\nchanges          accepted\n"), "{text}");
+    assert!(!text.contains("another build"), "{text}");
+    // As one of another build has it.
+    let lock = daemon.data().join("LOCK");
+    let own = fs::read_to_string(&lock).unwrap();
+    let (first, rest) = own.split_once('\n').unwrap();
+    assert_eq!(first, format!("version {}", *BUILD));
+    fs::write(&lock, format!("version 0.0.9\n{rest}")).unwrap();
+    let text = done(&daemon, &["status"]);
+    let told = ", version 0.0.9: another build than this command\nchanges ";
+    assert!(text.contains(told), "{text}");
 
     daemon.stop();
     let (code, shown) = status(&daemon);
     assert_eq!(
         (code, &shown["service"]),
-        (Some(0), &json!({ "running": false, "pid": null }))
+        (
+            Some(0),
+            &json!({ "running": false, "pid": null, "version": null })
+        )
     );
 
     let stopped = daemon.data().join("STOPPED");

@@ -10,6 +10,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::certificate::Certificate;
 use super::samples::{Counted, Samples};
+use crate::base::build::COMMIT;
 use crate::base::clock::{Clock, SystemClock, Timestamp};
 use crate::cli::log::LostLines;
 use crate::http::{Labels, Metrics, as_float};
@@ -50,11 +51,12 @@ impl OfStore {
         let format = Format::CURRENT.to_string();
         let build = [
             ("version", env!("CARGO_PKG_VERSION")),
+            ("revision", COMMIT.unwrap_or("unknown")),
             ("format", format.as_str()),
         ];
         metrics.gauge(
             "siteconf_build_info",
-            "1, with the version of the service and of the format of its folder",
+            "1, with the version of the service, the commit that it was built from, and the format of its folder",
             iter::once((&build[..], 1.0)),
         )?;
         metrics.counter(

@@ -26,6 +26,7 @@ use tokio::sync::oneshot;
 
 use super::settings::{Exposed, Flags, SERVE, Settings, exposed_for_store};
 use super::{Error, Result, Streams, bucket, engine, log, settings};
+use crate::base::build::BUILD;
 use crate::base::clock::{Clock, SystemClock};
 use crate::store::engine::StoreAddress;
 use certificate::Certificate;
@@ -116,7 +117,7 @@ pub(super) fn serve(
         runtime.spawn(metrics.run(listener));
     }
     say_places(streams, &bound.shown, settings.external_url.as_deref());
-    tracing::info!(address = shown, data = %settings.store, "serving");
+    tracing::info!(address = shown, data = %settings.store, version = BUILD.as_str(), "serving");
     // Not before: a start that is refused says that alone.
     service.engine.advise();
     notifier.ready(&status);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::access::{Account, Tokens};
+use crate::base::build::BUILD;
 use crate::base::clock::{CLOCK_DOUBT_S, DAY_S};
 use crate::cli::first_start::key_fault;
 use crate::cli::open_store::OpenStore;
@@ -73,6 +74,7 @@ fn gather(
         advice,
         schema,
         service,
+        build,
         kept_free,
         writes_refused,
         standby,
@@ -125,21 +127,17 @@ fn gather(
     });
     let database = told(&mut findings, "the room of the database", database_bytes);
     let unused = told(&mut findings, "free room in the database", unused_bytes).flatten();
-    let checksums = told(
-        &mut findings,
-        "whether pages have checksums",
-        page_checksums,
-    )
-    .flatten();
+    let of_checksums = "whether pages have checksums";
+    let checksums = told(&mut findings, of_checksums, page_checksums).flatten();
     Status {
         data: match &*settings.store {
             StoreAddress::Folder(root) => visible_path(root),
             StoreAddress::Postgres(url) => url.to_string(),
         },
-        version: env!("CARGO_PKG_VERSION"),
+        version: BUILD.as_str(),
         format,
         schema,
-        service: Service::from(service.as_ref()),
+        service: Service::of(service.as_ref(), build),
         daemons: service.as_ref().and_then(Daemon::all),
         standby,
         projects,

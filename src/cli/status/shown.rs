@@ -50,6 +50,8 @@ pub(super) struct Status {
 pub(super) struct Service {
     running: Option<bool>,
     pid: Option<u32>,
+    /// Of the one process.
+    version: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,17 +84,20 @@ pub(super) struct LastCollection {
     old_bytes: u64,
 }
 
-impl From<Option<&inspection::Service>> for Service {
-    fn from(service: Option<&inspection::Service>) -> Self {
+impl Service {
+    /// Who serves; the build is that of the one process, where it tells.
+    pub(super) fn of(service: Option<&inspection::Service>, build: Option<String>) -> Self {
         match service {
             None => Self::default(),
             Some(inspection::Service::Process(pid)) => Self {
                 running: Some(pid.is_some()),
                 pid: *pid,
+                version: build.filter(|_| pid.is_some()),
             },
             Some(inspection::Service::Daemons(seen)) => Self {
                 running: Some(!seen.is_empty()),
                 pid: None,
+                version: None,
             },
         }
     }
@@ -139,9 +144,10 @@ impl Status {
             refuses: _,
         } in self.daemons.iter().flatten()
         {
+            let other = self.other_build(Some(version));
             lines.push((
                 "daemon",
-                format!("on {host}, version {version}, since {began}"),
+                format!("on {host}, version {version}, since {began}{other}"),
             ));
         }
         lines.push((
@@ -201,9 +207,26 @@ impl Status {
                 let s = if daemons.len() == 1 { "" } else { "s" };
                 format!("{} daemon{s} seen in the last 10 seconds", daemons.len())
             }
-            (None, _, Some(pid)) => format!("running, process id {pid}"),
+            (None, _, Some(pid)) => {
+                let version = self.service.version.as_deref();
+                let said = version.filter(|version| *version != self.version);
+                let said = said.map(|version| format!(", version {version}"));
+                let other = self.other_build(version);
+                format!(
+                    "running, process id {pid}{}{other}",
+                    said.unwrap_or_default()
+                )
+            }
             (None, Some(false), None) => "not running".to_owned(),
             _ => "unknown".to_owned(),
+        }
+    }
+
+    /// What is said behind the build of what serves, where this command is of another one.
+    fn other_build(&self, serving: Option<&str>) -> &'static str {
+        match serving {
+            Some(version) if version != self.version => ": another build than this command",
+            _ => "",
         }
     }
 

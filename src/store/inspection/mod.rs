@@ -48,6 +48,8 @@ pub struct Overview {
     pub schema: Result<Option<SchemaSteps>>,
     /// Who serves the store.
     pub service: Result<Service>,
+    /// The build of the one process that serves the store, where it tells.
+    pub build: Option<String>,
     /// The room on the disk that the service which runs keeps free, in bytes, where it tells.
     pub kept_free: Option<u64>,
     /// Why changes are refused; `None` while they are not, as far as can be told.

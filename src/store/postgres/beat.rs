@@ -16,6 +16,7 @@ use super::link::{CONNECTION_WAIT_MAX, Link, Params};
 use super::server::Server;
 use super::skew::Skew;
 use super::writer::RefusedWrites;
+use crate::base::build::BUILD;
 use crate::base::clock::{Clock, SystemClock, Timestamp, told_of_skew};
 use crate::store::bucket::RefusedUploads;
 use crate::store::inspection::CommonSettings;
@@ -215,7 +216,7 @@ impl Beats {
         let (began, before) = (now(), SystemClock.now());
         session.forget_warnings();
         let id = self.id.as_slice();
-        let version = env!("CARGO_PKG_VERSION");
+        let version = BUILD.as_str();
         let beaten = async {
             let refuses = self.refuses();
             let stands = |(said, at): &(Option<String>, Instant)| {

@@ -108,6 +108,7 @@ impl Inspectable for SqliteStore {
             advice: format.is_older().then(|| format.advice(self.folder.root())),
             schema: Ok(None),
             service: self.service(),
+            build: self.folder.build_of_holder(),
             kept_free: self.folder.kept_free(),
             writes_refused: self.refusal(),
             standby: Ok(None),

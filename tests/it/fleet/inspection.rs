@@ -1,6 +1,7 @@
 //! `status` and `debug` on a store in PostgreSQL: beside daemons, as their role, and where it is damaged.
 
 use serde_json::{Value, json};
+use siteconf::base::build::BUILD;
 
 use super::Fleet;
 use super::commands::run;
@@ -79,7 +80,7 @@ fn the_status_tells_of_daemons_schema_and_room() {
     let (code, mut shown) = scene.json(&["status", "--weigh"]);
     assert_eq!(code, Some(0), "{shown}");
     for daemon in shown["daemons"].as_array_mut().unwrap() {
-        assert_eq!(daemon["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(daemon["version"], BUILD.as_str());
         assert!(daemon["host"].is_string() && daemon["began"].is_string());
         *daemon = json!("seen");
     }
@@ -93,9 +94,10 @@ fn the_status_tells_of_daemons_schema_and_room() {
     assert_eq!(
         shown,
         json!({
-            "data": url, "version": env!("CARGO_PKG_VERSION"), "format": null,
+            "data": url, "version": BUILD.as_str(), "format": null,
             "schema": { "step": 12, "writer_min": 4 },
-            "service": { "running": true, "pid": null }, "daemons": ["seen", "seen"],
+            "service": { "running": true, "pid": null, "version": null },
+            "daemons": ["seen", "seen"],
             "standby": { "wanted": 0, "following": 0 },
             "projects": 1, "branches": 1, "accounts": 2, "tokens": 0,
             "bytes": {

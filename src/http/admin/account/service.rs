@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use crate::access::{Caller, Writes};
+use crate::base::build::BUILD;
 use crate::http::error::Error;
 use crate::http::facts::StoreFacts;
 use crate::http::reply::Reply;
@@ -40,7 +41,7 @@ pub(super) fn show(context: &RequestContext, caller: &Caller) -> Result<Reply, E
     let census = service.facts.get().and_then(|facts| facts.census());
     let started_at = service.started_at;
     let shown = ServiceJson {
-        version: env!("CARGO_PKG_VERSION"),
+        version: BUILD.as_str(),
         started_at: started_at.to_string(),
         uptime_s: service.uptime_s(),
         hindrances: state.hindrances(),

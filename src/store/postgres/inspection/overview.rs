@@ -46,6 +46,7 @@ impl PostgresStore {
             advice: None,
             schema: self.schema().map(Some),
             service: self.service(),
+            build: None,
             kept_free: None,
             writes_refused: self
                 .is(READ_ONLY)

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{major, minor};
 
 use super::Folder;
-use super::lock::KEPT_FREE;
+use super::lock::{KEPT_FREE, OF_BUILD};
 use crate::store::{Result, StoreError};
 
 /// The locks of all processes, a line each.
@@ -51,10 +51,20 @@ impl Folder {
     /// The room on the disk that the daemon which holds the folder keeps free, in bytes; `None` where there is none, or
     /// it does not say.
     pub fn kept_free(&self) -> Option<u64> {
+        self.told_by_holder(KEPT_FREE)?.parse().ok()
+    }
+
+    /// The build of the daemon that holds the folder; `None` where there is none, or it does not say.
+    pub fn build_of_holder(&self) -> Option<String> {
+        self.told_by_holder(OF_BUILD)
+    }
+
+    /// What the daemon says behind these words.
+    fn told_by_holder(&self, words: &str) -> Option<String> {
         self.holder().ok().flatten()?;
         let text = fs::read_to_string(self.root.join("LOCK")).ok()?;
-        let bytes = text.lines().find_map(|line| line.strip_prefix(KEPT_FREE));
-        bytes?.parse().ok()
+        let told = text.lines().find_map(|line| line.strip_prefix(words));
+        told.map(str::to_owned)
     }
 
     /// Why nobody writes until a restart, as the process noted that failed; `None` while writing goes
@@ -85,6 +95,7 @@ fn holder_in(locks: &str, device: &str, inode: u64, noted: &str) -> Option<u32> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::build::BUILD;
 
     #[test]
     fn the_holder_of_a_lock_is_the_process_that_the_system_names() {
@@ -107,12 +118,16 @@ mod tests {
         let (folder, lock) = Folder::open_or_create(root.path()).unwrap();
         assert!(Folder::was_made(root.path()));
         assert_eq!(folder.holder().unwrap(), Some(std::process::id()));
-        assert_eq!(folder.kept_free(), None);
+        let build = || folder.build_of_holder();
+        assert_eq!((folder.kept_free(), build()), (None, Some(BUILD.clone())));
         lock.note_kept_free(5).unwrap();
-        assert_eq!(folder.kept_free(), Some(5));
+        assert_eq!(
+            (folder.kept_free(), build()),
+            (Some(5), Some(BUILD.clone()))
+        );
         drop(lock);
         assert_eq!(folder.holder().unwrap(), None);
-        assert_eq!(folder.kept_free(), None);
+        assert_eq!((folder.kept_free(), build()), (None, None));
         assert_eq!(folder.stopped_by().unwrap(), None);
         fs::write(folder.stop_mark(), "a commit failed: disk I/O error\n").unwrap();
         let why = folder.stopped_by().unwrap();

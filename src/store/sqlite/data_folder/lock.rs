@@ -5,10 +5,13 @@ use std::io::{self, ErrorKind, Seek, Write};
 use std::path::Path;
 
 use super::{FileLock, private_file};
+use crate::base::build::BUILD;
 use crate::store::{Result, StoreError};
 
 /// What stands before the room that the daemon keeps free.
 pub(super) const KEPT_FREE: &str = "disk_free_min ";
+/// What stands before the build of the program that holds the folder.
+pub(super) const OF_BUILD: &str = "version ";
 
 /// The daemon's hold on a folder, for as long as it lives.
 #[derive(Debug)]
@@ -44,7 +47,8 @@ impl Lock {
     /// room.
     fn note(&self, lines: &str) -> io::Result<()> {
         let holder = format!("siteconf with process id {}", std::process::id());
-        match write_over(self.file.file(), &format!("{lines}{holder}\n")) {
+        let text = format!("{OF_BUILD}{}\n{lines}{holder}\n", *BUILD);
+        match write_over(self.file.file(), &text) {
             // What one of before has told is not to be taken for it.
             Err(e) if matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
                 self.file.file().set_len(0)
