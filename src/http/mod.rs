@@ -74,4 +74,4 @@ pub use facts::{Facts, LastCollection, ObjectCount, StoreBytes, StoreFacts};
 pub use metrics::exposition::{Labels, Metrics, as_flag, as_float};
 pub use metrics::listener::MetricsServer;
 pub use settings::{AccessLog, HttpSettings, Limits, Network, NetworkError};
-pub use wire::listener::{Listener, Probe, Server};
+pub use wire::listener::{Drain, Listener, Probe, Server};

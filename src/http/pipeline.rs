@@ -117,8 +117,9 @@ pub(in crate::http) async fn handle(
     }
     let is_last = (context.connection).is_last(service.settings.limits.requests_connection_max);
     let is_cut = context.head.extensions.get::<Fragment>().is_some();
-    let close =
-        close || is_last || service.is_crowded(peer) || *method == Method::CONNECT || is_cut;
+    // In a stop nobody is to send the next request into a connection that has ended meanwhile.
+    let close = close || is_last || service.is_crowded(peer) || service.health.is_stopping();
+    let close = close || *method == Method::CONNECT || is_cut;
     Ok(reply.into_response(id, *method == Method::HEAD, close))
 }
 

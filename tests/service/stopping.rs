@@ -299,6 +299,48 @@ fn a_second_signal_ends_at_once_whatever_hangs() {
     }
 }
 
+/// The wait would last for longer than any test: the second signal ends it.
+#[test]
+fn who_comes_while_a_stop_takes_requests_is_answered_and_told_of_it() {
+    for second in [Signal::TERM, Signal::INT] {
+        let (store, _) = store();
+        let mut daemon = Logged::start(&store, &["--drain-s", "3600"]);
+        let ask = |daemon: &Logged, target: &str| {
+            let mut stream = TcpStream::connect(daemon.address).unwrap();
+            let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        daemon.signal(Signal::TERM);
+        daemon.wait_for("requests are taken for a while; a second signal ends that");
+        let live = ask(&daemon, "/livez");
+        assert!(live.starts_with("HTTP/1.1 200 OK\r\n"), "{live}");
+        assert!(live.contains("\r\nConnection: close\r\n"), "{live}");
+        let ready = ask(&daemon, "/readyz");
+        assert!(ready.starts_with("HTTP/1.1 503 "), "{ready}");
+        assert!(
+            ready.contains("not ready: the service is stopping"),
+            "{ready}"
+        );
+        daemon.signal(second);
+        let (status, log) = daemon.end();
+        assert_eq!(status.code(), Some(0), "{log}");
+    }
+}
+
+#[test]
+fn a_stop_takes_requests_no_longer_than_it_is_to() {
+    let (store, _) = store();
+    let mut daemon = Logged::start(&store, &["--drain-s", "1"]);
+    daemon.signal(Signal::TERM);
+    daemon.wait_for("requests are taken for a while");
+    daemon.wait_for("stopping; a second signal ends at once");
+    let (status, log) = daemon.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+}
+
 #[test]
 fn a_stop_waits_for_nobody_who_has_asked_for_nothing() {
     let (store, _) = store();

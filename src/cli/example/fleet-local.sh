@@ -122,6 +122,7 @@ blobs = "s3://siteconf?endpoint=$endpoint"
 s3_credentials_file = "$folder/s3-keys"
 external_url = "http://127.0.0.1:$port"
 trusted_proxies = ["127.0.0.1"]
+drain_s = 3
 END
 if [ ! -e first-password ]; then
   has=$("$postgresql/psql" -h "$database" -U siteconf -d postgres -AtqXc "SELECT 1 FROM pg_database WHERE datname = 'siteconf'")

@@ -22,12 +22,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::sync::oneshot;
 
 use super::settings::{Exposed, Flags, SERVE, Settings, exposed_for_store};
 use super::{Error, Result, Streams, bucket, engine, log, settings};
 use crate::base::build::BUILD;
 use crate::base::clock::{Clock, SystemClock};
+use crate::http::Drain;
 use crate::store::engine::StoreAddress;
 use certificate::Certificate;
 use forget::Forget;
@@ -36,6 +36,7 @@ use notify::Notifier;
 use reload::Reload;
 use served_store::ServedStore;
 use service::Service;
+use signals::Stop;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct ServeFlags {
@@ -78,8 +79,8 @@ pub(super) fn check(settings: &Settings) -> Result<Vec<Exposed>> {
     Ok(found)
 }
 
-/// Serves until SIGTERM or Ctrl-C, then answers what is in flight. After `shutdown_s` seconds, and at
-/// a second signal, the process ends with exit code 1.
+/// Serves until SIGTERM or Ctrl-C, and for `drain_s` seconds more, then answers what is in flight. `shutdown_s` seconds
+/// after that, and at a further signal, the process ends with exit code 1.
 pub(super) fn serve(
     settings: &Settings,
     flags: &ServeFlags,
@@ -103,10 +104,10 @@ pub(super) fn serve(
     let shown = bound.shown.join(" ");
     let status = format!("listening on {shown}");
     let notifier = Notifier::of_environment();
-    let limit = Duration::from_secs(settings.shutdown_s);
+    let [drain, limit] = [settings.drain_s, settings.shutdown_s].map(Duration::from_secs);
     let stop = reload(&notifier, &status, reopen_log, certificate.clone())
         .start()
-        .and_then(|reload| signals::watch(signals, limit, rest_of_log.clone(), reload))
+        .and_then(|reload| signals::watch(signals, drain, limit, rest_of_log.clone(), reload))
         .map_err(unwatched)?;
 
     service.start_tasks(&runtime, settings, certificate.clone(), &notifier);
@@ -121,7 +122,8 @@ pub(super) fn serve(
     // Not before: a start that is refused says that alone.
     service.engine.advise();
     notifier.ready(&status);
-    let stopping = stopping(stop, limit, &notifier, &service.forget);
+    let begin = begin_stop(&notifier, &service.forget, service.server.drain());
+    let stopping = stopping(stop, begin, drain, limit);
     runtime.block_on(service.server.run(bound.listeners, stopping));
     drop(bound.socket);
     // Waits for work whose client has left, and for the store.
@@ -154,17 +156,26 @@ fn say_places(streams: &mut Streams<'_>, shown: &[String], external_url: Option<
     }
 }
 
-/// Ends when the service is to stop, and tells those who have to know.
-async fn stopping(
-    stop: oneshot::Receiver<()>,
-    limit: Duration,
-    notifier: &Notifier,
-    forget: &Forget,
-) {
-    // The sender has nothing to send: that it is gone is the word.
-    drop(stop.await);
-    notifier.stopping();
-    forget.end();
+/// Tells those who have to know that a stop begins.
+fn begin_stop(notifier: &Notifier, forget: &Forget, drain: Drain) -> impl FnOnce() {
+    move || {
+        notifier.stopping();
+        forget.end();
+        drain.begin();
+    }
+}
+
+/// Ends when nothing more is to be taken.
+async fn stopping(stop: Stop, begin: impl FnOnce(), drain: Duration, limit: Duration) {
+    drop(stop.begins.await);
+    begin();
+    if !drain.is_zero() {
+        tracing::info!(
+            drain_s = drain.as_secs(),
+            "requests are taken for a while; a second signal ends that"
+        );
+    }
+    drop(stop.is_due.await);
     tracing::info!(
         shutdown_s = limit.as_secs(),
         "stopping; a second signal ends at once"

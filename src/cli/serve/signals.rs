@@ -48,14 +48,25 @@ pub(super) fn keep() -> io::Result<HeldSignals> {
     })
 }
 
-/// What is given ends with the first SIGTERM, Ctrl-C or end of the terminal. From then on the process
-/// has until the limit, or until a second signal, whatever hangs in it. Any other SIGHUP is a reload.
+/// What a stop waits for. The senders have nothing to send: that they are gone is the word.
+#[derive(Debug)]
+pub(super) struct Stop {
+    /// It begins.
+    pub(super) begins: oneshot::Receiver<()>,
+    /// Nothing more is to be taken.
+    pub(super) is_due: oneshot::Receiver<()>,
+}
+
+/// A stop begins with the first SIGTERM, Ctrl-C or end of the terminal, and is due so long after it, or at the next of
+/// these. From then on the process has until the limit, or until one more signal, whatever hangs in it. Any other
+/// SIGHUP is a reload.
 pub(super) fn watch(
     kept: HeldSignals,
+    drain: Duration,
     limit: Duration,
     rest_of_log: log::Rest,
     reload: Trigger,
-) -> io::Result<oneshot::Receiver<()>> {
+) -> io::Result<Stop> {
     let HeldSignals {
         mut signals,
         is_starting,
@@ -67,16 +78,19 @@ pub(super) fn watch(
         // In this order: the first signal finds the mark not yet set. Both act in the handler itself,
         // so the second signal needs no thread of ours.
         flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&stopping))?;
-        flag::register(signal, Arc::clone(&stopping))?;
+        // Where requests are taken for a while, the second signal ends that alone.
+        if drain.is_zero() {
+            flag::register(signal, Arc::clone(&stopping))?;
+        }
         signals.add_signal(signal)?;
     }
     is_starting.store(false, Ordering::SeqCst);
-    let (stop, stopped) = oneshot::channel::<()>();
+    let (begin, begins) = oneshot::channel::<()>();
+    let (stop, is_due) = oneshot::channel::<()>();
     let watch = move || {
         let hung_up = || !outlives_terminal && self::terminals() != terminals;
-        let mut arriving = signals.forever();
-        arriving.find(|&signal| {
-            let stops = match signal {
+        let mut stops = |signal: &i32| {
+            let stops = match *signal {
                 SIGUSR1 => false,
                 SIGHUP => hung_up(),
                 _ => true,
@@ -85,7 +99,22 @@ pub(super) fn watch(
                 reload.pull();
             }
             stops
-        });
+        };
+        let arrivals = signals.handle();
+        let mut arriving = signals.forever();
+        arriving.find(&mut stops);
+        drop(begin);
+        if !drain.is_zero() {
+            let end_arrivals = move || {
+                thread::sleep(drain);
+                arrivals.close();
+            };
+            // Without a thread that ends the wait there is none.
+            let ending = thread::Builder::new().name("drain".to_owned());
+            if ending.spawn(end_arrivals).is_ok() {
+                arriving.find(&mut stops);
+            }
+        }
         stopping.store(true, Ordering::SeqCst);
         drop(stop);
         thread::sleep(limit);
@@ -100,7 +129,7 @@ pub(super) fn watch(
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(watch)?;
-    Ok(stopped)
+    Ok(Stop { begins, is_due })
 }
 
 /// Which of the standard streams are terminals. One whose window was closed no longer is.

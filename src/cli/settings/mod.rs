@@ -89,6 +89,8 @@ pub(super) struct Settings {
     pub(super) keep: Retention,
     /// How long a session counts.
     pub(super) sessions: SessionLifetimes,
+    /// How long a stop goes on taking requests, in seconds.
+    pub(super) drain_s: u64,
     /// How long a stop waits for what is in flight, in seconds.
     pub(super) shutdown_s: u64,
     /// What clients may take of the service.
@@ -184,6 +186,7 @@ impl Settings {
                 absolute_s: from_1("session_absolute_s"),
                 idle_s: from_1("session_idle_s"),
             },
+            drain_s: number("drain_s"),
             shutdown_s: number("shutdown_s"),
             limits: limits(all),
             count_limits: CountLimits {

@@ -172,6 +172,9 @@ pub(in crate::cli) const SETTINGS: &[Setting] = &[
         "Longest life of a session, in seconds"),
     Setting::of_serve("session_idle_s", "SECONDS", "3600",
         "Longest pause in a session, in seconds"),
+    Setting::of_serve("drain_s", "SECONDS", "0",
+        "How long a stop goes on taking requests while /readyz says that it stops, in seconds: until a load \
+         balancer has found out"),
     Setting::of_serve("shutdown_s", "SECONDS", "30",
         "Longest wait of a stop for what is in flight, in seconds"),
     Setting::of_serve("audit_keep_days", "DAYS", "400",

@@ -81,6 +81,7 @@ fn without_a_word_the_defaults_hold() {
             keep_deleted_days: 30,
             keep: Retention::default(),
             sessions: SessionLifetimes::default(),
+            drain_s: 0,
             shutdown_s: 30,
             limits: Limits::default(),
             count_limits: CountLimits::default(),
@@ -107,7 +108,7 @@ fn the_file_gives_way_to_flags() {
          trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\narchive_bytes_max = 12\n\
          file_bytes_max = 0x10\nblobs_keep_days = 10\nkeep_deleted_days = 7\nkeep_snapshots = 8\nkeep_days = 9\n\
          session_absolute_s = 20\nsession_idle_s = 30\n\
-         shutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\n\
+         drain_s = 3\nshutdown_s = 40\naudit_keep_days = 9\ndisk_low_bytes = 50\ndisk_free_min = 40\n\
          metrics_listen = \"::1:9\"\naccess_log = \"off\"\nreads = \"strict\"\n\
          log_format = \"text\"\nlog_file = \"/var/log/x\"\nlog = \"debug\"\nlimits.connections_max = 7\n",
         &[
@@ -149,6 +150,7 @@ fn the_file_gives_way_to_flags() {
                 absolute_s: 20,
                 idle_s: 30,
             },
+            drain_s: 3,
             shutdown_s: 40,
             limits: Limits {
                 connections_max: 7,

@@ -52,6 +52,11 @@ impl Health {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
+    /// True from when it is stopping.
+    pub(in crate::http) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     /// How the service is now. The log is told, once, when the room on the disk becomes little, and when
     /// there is enough again.
     pub(in crate::http) fn look(&self, gate: &Gate) -> State {
@@ -62,7 +67,7 @@ impl Health {
             clock_ahead_ms: gate.clock_ahead_ms(),
             free_bytes,
             disk_low: self.is_low(free_bytes),
-            stopping: self.stopping.load(Ordering::Relaxed),
+            stopping: self.is_stopping(),
         }
     }
 

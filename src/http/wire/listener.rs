@@ -115,6 +115,13 @@ impl Server {
         }
     }
 
+    /// What begins a stop before its end.
+    pub fn drain(&self) -> Drain {
+        Drain {
+            service: Arc::clone(&self.service),
+        }
+    }
+
     /// Accepts and serves connections of all listeners until `shutdown` ends, and returns when everything
     /// in flight was answered.
     ///
@@ -235,6 +242,19 @@ impl Probe {
     /// As long as the answer takes: that is for the caller to bound.
     pub async fn is_answered(&self) -> bool {
         connection::answers(Arc::clone(&self.service)).await
+    }
+}
+
+/// Begins the stop of a service that goes on accepting.
+#[derive(Debug)]
+pub struct Drain {
+    service: Arc<Service>,
+}
+
+impl Drain {
+    /// From now on `/readyz` says that the service is stopping, and each answer ends its connection.
+    pub fn begin(&self) {
+        self.service.health.stop();
     }
 }
 
