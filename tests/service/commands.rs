@@ -177,6 +177,22 @@ fn a_project_that_is_renamed_keeps_its_tokens_and_its_history() {
 }
 
 #[test]
+fn the_status_tells_of_a_service_of_another_build() {
+    let daemon = Daemon::start();
+    let text = done(&daemon, &["status"]);
+    assert!(!text.contains("another build"), "{text}");
+    // As one of another build has it.
+    let lock = daemon.data().join("LOCK");
+    let own = fs::read_to_string(&lock).unwrap();
+    let (first, rest) = own.split_once('\n').unwrap();
+    assert_eq!(first, format!("version {}", *BUILD));
+    fs::write(&lock, format!("version 0.0.9\n{rest}")).unwrap();
+    let text = done(&daemon, &["status"]);
+    let told = ", version 0.0.9: another build than this command\nchanges ";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
     let mut daemon = Daemon::start();
     Daemon::make_project(&mut daemon.admin());
@@ -216,16 +232,6 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
         "{text}"
     );
     assert!(text.contains("\nchanges          accepted\n"), "{text}");
-    assert!(!text.contains("another build"), "{text}");
-    // As one of another build has it.
-    let lock = daemon.data().join("LOCK");
-    let own = fs::read_to_string(&lock).unwrap();
-    let (first, rest) = own.split_once('\n').unwrap();
-    assert_eq!(first, format!("version {}", *BUILD));
-    fs::write(&lock, format!("version 0.0.9\n{rest}")).unwrap();
-    let text = done(&daemon, &["status"]);
-    let told = ", version 0.0.9: another build than this command\nchanges ";
-    assert!(text.contains(told), "{text}");
 
     daemon.stop();
     let (code, shown) = status(&daemon);
