@@ -467,7 +467,7 @@ mod tests {
             ),
             (
                 "postgres://a:secret@h/c?sslrootcert=/nowhere/ca.pem",
-                "sslrootcert names /nowhere/ca.pem: No such file",
+                "sslrootcert names /nowhere/ca.pem: it cannot be read: No such file",
             ),
             (
                 "postgres://a:secret@h/c?sslrootcert=Cargo.toml",
