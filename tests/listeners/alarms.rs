@@ -68,8 +68,8 @@ tests:
     assert_alarms(cases);
 }
 
-/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service; nor is 501, for who
-/// sends methods that nobody knows.
+/// A balancer that asks again and again is answered 503 meanwhile, which is no error of the service; nor is 501, for
+/// who sends methods that nobody knows.
 #[test]
 fn a_service_that_is_not_ready_gives_one_alarm() {
     let cases = r#"
@@ -82,7 +82,8 @@ tests:
       - { series: 'siteconf_http_requests_total{instance="one",route="/",status="303"}', values: '0+60x60' }
       - { series: 'siteconf_http_requests_total{instance="two",route="/readyz",status="200"}', values: '0+60x60' }
       - { series: 'siteconf_http_requests_total{instance="two",route="/user/login",status="503"}', values: '0+1x60' }
-      - { series: 'siteconf_http_requests_total{instance="three",route="none",method="other",status="501"}', values: '0+60x60' }
+      - series: 'siteconf_http_requests_total{instance="three",route="none",method="other",status="501"}'
+        values: '0+60x60'
     alert_rule_test:
       - alertname: SiteconfNotReady
         eval_time: 14m
@@ -280,14 +281,16 @@ tests:
           - exp_labels: { severity: warning, instance: scraped-badly }
             exp_annotations: &not-ready
               summary: "siteconf on scraped-badly says that it is not ready"
-              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is
+                away, little room on the disk, a wrong clock."
       - alertname: SiteconfNotReady
         eval_time: 80m
         exp_alerts:
           - exp_labels: { severity: warning, instance: full }
             exp_annotations:
               summary: "siteconf on full says that it is not ready"
-              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is away, little room on the disk, a wrong clock."
+              description: "GET /readyz has all reasons: refused changes, a database or a bucket that is
+                away, little room on the disk, a wrong clock."
           - exp_labels: { severity: warning, instance: scraped-badly }
             exp_annotations: *not-ready
       - alertname: SiteconfNotReady
@@ -300,7 +303,8 @@ tests:
           - exp_labels: { severity: critical, instance: full }
             exp_annotations:
               summary: "siteconf on full refuses changes"
-              description: "The disk is full, the database is away, or a write has failed, after which it must be restarted. The log says which."
+              description: "The disk is full, the database is away, or a write has failed, after which
+                it must be restarted. The log says which."
       - alertname: SiteconfWritesRefused
         eval_time: 140m
 "#;
