@@ -1,5 +1,7 @@
 //! `GET /service`: how the service is, for the role for everything.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use siteconf::base::build::BUILD;
 
@@ -94,4 +96,19 @@ fn to_ask_again_and_again_is_no_use_of_a_session() {
     let admin = daemon.session("admin");
     let target = format!("{ADMIN}/service");
     soon(|| admin.get(&target).status == 401);
+}
+
+#[test]
+fn what_a_page_reads_while_nobody_is_at_it_is_no_use_of_a_session() {
+    let daemon = Daemon::start_with(&["--session-idle-s", "3"]);
+    let target = format!("{ADMIN}/projects");
+    let admin = daemon.session("admin").with("X-Unattended", "1");
+    soon(|| admin.get(&target).status == 401);
+    // A change is one all the same.
+    let user = daemon.session("admin").with("X-Unattended", "1");
+    let end = Instant::now() + Duration::from_secs(5);
+    soon(|| {
+        assert_ne!(user.post(&target, &json!({})).status, 401);
+        Instant::now() > end
+    });
 }

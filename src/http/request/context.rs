@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyper::HeaderMap;
+use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 
 use super::base_url;
@@ -25,6 +26,9 @@ use crate::http::error::Error;
 use crate::http::service::Service;
 use crate::http::settings::HttpSettings;
 use crate::http::wire::connection_state::ConnectionState;
+
+/// Says that a page reads this by itself, while nobody is at it.
+const UNATTENDED: HeaderName = HeaderName::from_static("x-unattended");
 
 /// What a handler may look at: everything of the request but its body.
 #[derive(Clone, Debug)]
@@ -74,9 +78,14 @@ impl RequestContext {
         &self.service.gate
     }
 
-    /// Who is logged in, at the address that the request came from.
+    /// Who is logged in, at the address that the request came from. What a page reads while nobody is at it is no use of
+    /// the session, as with [`RequestContext::watcher`].
     pub(in crate::http) fn caller(&self) -> Result<Caller, Error> {
-        self.logged_in(Gate::session)
+        if self.head.method.is_safe() && self.headers().contains_key(&UNATTENDED) {
+            self.watcher()
+        } else {
+            self.logged_in(Gate::session)
+        }
     }
 
     /// As [`RequestContext::caller`], for a request that a page sends by itself again and again: it is no
