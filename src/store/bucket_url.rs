@@ -16,6 +16,8 @@ pub struct BucketUrl {
     endpoint: Option<String>,
     allows_http: bool,
     is_of_machine: bool,
+    /// True if it was said that uploads bring a checksum.
+    wants_checksums: bool,
 }
 
 impl BucketUrl {
@@ -61,6 +63,7 @@ impl BucketUrl {
             endpoint: None,
             allows_http: false,
             is_of_machine: false,
+            wants_checksums: false,
         };
         for param in query.split('&').filter(|param| !param.is_empty()) {
             url.take(param)?;
@@ -100,9 +103,10 @@ impl BucketUrl {
             }
             "allow_http" if value == "true" => self.allows_http = true,
             "role" if value == "machine" => self.is_of_machine = true,
+            "checksum" if value == "sha256" => self.wants_checksums = true,
             _ => {
                 return Err("behind the question mark it takes region, endpoint, \
-                     allow_http=true and role=machine alone");
+                     allow_http=true, role=machine and checksum=sha256 alone");
             }
         }
         Ok(())
@@ -148,6 +152,7 @@ impl BucketUrl {
         let plain = Self {
             allows_http: false,
             is_of_machine: false,
+            wants_checksums: false,
             ..self.clone()
         };
         plain.to_string()
@@ -156,6 +161,12 @@ impl BucketUrl {
     /// True if requests are signed with the keys of the machine's role.
     pub fn is_of_machine(&self) -> bool {
         self.is_of_machine
+    }
+
+    /// True if each upload brings its SHA-256, which a bucket that locks its objects asks for. Amazon's take it; some
+    /// servers refuse it.
+    pub fn wants_checksums(&self) -> bool {
+        self.wants_checksums || self.endpoint.is_none()
     }
 
     /// True if requests go over TLS.
@@ -210,6 +221,9 @@ impl fmt::Display for BucketUrl {
         if self.is_of_machine {
             f.write_str("&role=machine")?;
         }
+        if self.wants_checksums {
+            f.write_str("&checksum=sha256")?;
+        }
         Ok(())
     }
 }
@@ -247,6 +261,10 @@ mod tests {
                 "s3://b?role=machine&region=eu-1",
                 "s3://b?region=eu-1&role=machine",
             ),
+            (
+                "s3://b?checksum=sha256&endpoint=https://h",
+                "s3://b?region=us-east-1&endpoint=https://h&checksum=sha256",
+            ),
         ] {
             let url = BucketUrl::parse(text).unwrap();
             assert_eq!(url.to_string(), shown);
@@ -262,6 +280,7 @@ mod tests {
                 "s3://b?endpoint=http://s3.example&allow_http=true",
                 "s3://b?region=us-east-1&endpoint=http://s3.example",
             ),
+            ("s3://b?region=eu-1&checksum=sha256", "s3://b?region=eu-1"),
         ] {
             assert_eq!(BucketUrl::parse(text).unwrap().address(), address);
         }
@@ -272,8 +291,8 @@ mod tests {
         for (text, told) in [
             ("http://b", "s3://bucket"),
             ("s3://key:Hidden@b/x?region=r", "it takes no keys"),
-            ("s3://b?region=r&secret=Hidden", "role=machine alone"),
-            ("s3://b?region=r&role=Hidden", "role=machine alone"),
+            ("s3://b?region=r&secret=Hidden", "checksum=sha256 alone"),
+            ("s3://b?region=r&role=Hidden", "checksum=sha256 alone"),
             ("s3://?region=r", "name of a bucket"),
             ("s3://b/../Hidden?region=r", "the prefix"),
             ("s3://b/a//b?region=r", "the prefix"),

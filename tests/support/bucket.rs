@@ -253,9 +253,6 @@ async fn answer(
     if lacks_token(&request) {
         return Ok(refusal(StatusCode::FORBIDDEN, "InvalidAccessKeyId"));
     }
-    if lacks_checksum(&request) {
-        return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidRequest"));
-    }
     let fault = faults.meant_for(&request);
     match fault {
         Fault::Away => return Err(io::Error::other("away")),
@@ -270,6 +267,7 @@ async fn answer(
         Fault::Denies | Fault::DeniesWrites | Fault::DeniesLists | Fault::KeepsFiles => {
             return Ok(refusal(StatusCode::FORBIDDEN, "AccessDenied"));
         }
+        Fault::Locks => return Ok(refusal(StatusCode::BAD_REQUEST, "InvalidRequest")),
         Fault::Full => {
             return Ok(refusal(
                 StatusCode::INSUFFICIENT_STORAGE,
@@ -326,11 +324,6 @@ async fn answer(
             .boxed_unsync(),
     };
     Ok(Response::from_parts(head, body))
-}
-
-/// True for an upload without a checksum, which a bucket that locks its objects refuses.
-fn lacks_checksum(request: &Request<Incoming>) -> bool {
-    request.method() == Method::PUT && !request.headers().contains_key("x-amz-checksum-sha256")
 }
 
 /// True for a request that is signed with the key of a role, and does not bring its token along.

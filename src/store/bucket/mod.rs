@@ -86,13 +86,17 @@ impl Bucket {
             .with_bucket_name(url.bucket())
             .with_region(url.region())
             .with_allow_http(!url.is_encrypted())
-            // Asked for by a bucket that locks objects. The signature needs it in any case.
-            .with_checksum_algorithm(Checksum::SHA256)
             .with_http_connector(client.clone());
         let builder = match url.endpoint() {
             Some(endpoint) => builder.with_endpoint(endpoint),
             // A certificate covers no name with more dots.
             None => builder.with_virtual_hosted_style_request(!url.bucket().contains('.')),
+        };
+        let builder = if url.wants_checksums() {
+            // The signature has it in any case.
+            builder.with_checksum_algorithm(Checksum::SHA256)
+        } else {
+            builder
         };
         // What is asked of the bucket is repeated by our own rules.
         let store = signed(builder, &access.keys)?;

@@ -69,7 +69,7 @@ impl Bucket {
                 "the clock of this machine differs too much from its own ({code}); set both by NTP"
             )),
             _ if ["ExpiredToken", "InvalidToken"].contains(&&*code) => unfit(format!(
-                "the keys have ended ({code}); give others with their token, and start again"
+                "the keys have ended ({code}); give others with their token, and start again unless they are in a file"
             )),
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => unfit(format!(
                 "access is denied ({code}); see that the keys are right, and may list, read, write and \

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use siteconf::base::clock::{Clock, ManualClock, SystemClock, Timestamp};
 use siteconf::base::outboard::PieceHasher;
 use siteconf::store::bucket_access::{BucketKey, BucketKeys};
+use siteconf::store::bucket_url::BucketUrl;
 use siteconf::store::objects::Objects;
 use siteconf::store::postgres::PostgresStore;
 use siteconf::store::{
@@ -323,6 +324,29 @@ fn a_place_that_may_be_swept_is_refused() {
     edit(&database, &later.map(|(old, new)| (new, old)));
     store.commit(of_objects(vec![new])).unwrap();
     assert!(read(store, &bytes).unwrap() == bytes);
+}
+
+#[test]
+fn a_bucket_that_locks_its_objects_takes_what_brings_a_checksum() {
+    let (database, bucket) = (Database::new(), TestBucket::new());
+    // Its mark has none yet.
+    open(&database, &bucket).require_large().unwrap();
+    bucket.fault(Fault::Locks, None);
+    let mut access = bucket.access();
+    for size in [100_000, (9 << 20) + 5] {
+        let bytes = noise(7, size);
+        let store = open(&database, &bucket);
+        let refused = store.commit(of_objects(vec![large(&store, &bytes)]));
+        assert!(
+            matches!(refused, Err(StoreError::BucketAway)),
+            "{refused:?}"
+        );
+        access.url = BucketUrl::parse(&format!("{}&checksum=sha256", bucket.url())).unwrap();
+        let store = database.open().with_bucket(&access).unwrap();
+        let taken = store.commit(of_objects(vec![large(&store, &bytes)]));
+        taken.unwrap();
+        assert!(read(store, &bytes).unwrap() == bytes);
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(crate) enum Fault {
     RefusesParts,
     /// It does not list uploads.
     ListsNoUploads,
+    /// It takes no upload without a checksum, as one that locks its objects.
+    Locks,
     /// Who asks may remove no file, as where one is locked.
     KeepsFiles,
     /// It has no room: it brings nothing in and removes nothing.
@@ -146,6 +148,7 @@ impl Wrong {
             Fault::Flips | Fault::Cuts | Fault::Loses => asked.is_for_blob(),
             Fault::RefusesParts => asked.query().contains("partNumber=2"),
             Fault::Full | Fault::Quota | Fault::DeniesWrites => asked.brings(),
+            Fault::Locks => asked.lacks_checksum(),
             Fault::ListsNoUploads => asked.lists("uploads"),
             Fault::HangsLists | Fault::DeniesLists => asked.lists("list-type"),
             _ => !asked.lists("uploads") && !asked.lists("list-type"),
@@ -183,6 +186,11 @@ impl Asked<'_> {
 
     fn is_removal(&self) -> bool {
         param(self.0.uri(), "delete").is_some()
+    }
+
+    fn lacks_checksum(&self) -> bool {
+        let is_put = self.0.method() == Method::PUT;
+        is_put && !self.0.headers().contains_key("x-amz-checksum-sha256")
     }
 
     fn brings(&self) -> bool {
