@@ -408,9 +408,11 @@ impl Store for SqliteStore {
         let writability = writer.writability();
         writability.require_room()?;
         let staged = may_block(|| blob_files::StagedFile::create(&self.folder, writability));
-        Ok(Box::new(
-            staged.map_err(|e| StoreError::io("beginning an upload", e))?,
-        ))
+        let staged = staged.map_err(|e| StoreError::io("beginning an upload", e));
+        if let Err(StoreError::Full) = staged {
+            writability.tell_of(Refusal::Full);
+        }
+        Ok(Box::new(staged?))
     }
 
     fn writes(&self) -> Writes {

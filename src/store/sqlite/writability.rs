@@ -165,7 +165,7 @@ impl Writability {
     }
 
     /// Tells the log that changes are refused, as long as they are: it has no line of its own for each.
-    fn tell_of(&self, refusal: Refusal) {
+    pub(super) fn tell_of(&self, refusal: Refusal) {
         if matches!(refusal, Refusal::Full | Refusal::Stopped) && self.told.is_news() {
             tracing::warn!(?refusal, "changes are refused");
         }
@@ -202,6 +202,7 @@ impl Writability {
     /// [`StoreError::LittleRoom`] while the disk has less room than is to stay free.
     pub(super) fn require_room(&self) -> Result<()> {
         if self.free_room.is_lacking() {
+            self.tell_of(Refusal::Full);
             Err(StoreError::LittleRoom)
         } else {
             Ok(())
