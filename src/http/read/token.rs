@@ -92,11 +92,13 @@ fn shown(headers: &HeaderMap) -> Option<Secret> {
     }
 }
 
-/// True if the request shows a token, or what is to be one.
+/// True if the request shows a token, or what is to be one. Not for what a proxy adds that asks people who they are.
 pub(in crate::http) fn is_shown(headers: &HeaderMap) -> bool {
     let authorization = headers.get(AUTHORIZATION);
     headers.contains_key(PRIVATE_TOKEN)
-        || authorization.is_some_and(|value| bearer(value.as_bytes()).is_some())
+        || authorization.is_some_and(|value| {
+            bearer(value.as_bytes()).is_some_and(|it| Secret::parse(it).is_some())
+        })
 }
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {

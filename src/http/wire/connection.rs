@@ -147,6 +147,7 @@ pub(in crate::http) async fn serve<S>(
         }
     }
     let mut stream = connection.into_parts().io.into_inner();
+    client.end_requests();
     // Failing to say goodbye to a client that has left is no event.
     if stream.shutdown().await.is_ok() && state.has_unread() {
         linger(&mut stream).await;

@@ -37,8 +37,8 @@ struct Early<S> {
     bytes: Vec<u8>,
     /// True once nothing more comes.
     ended: bool,
-    /// Those of what hyper has taken.
-    lines: RequestLines,
+    /// Those of what hyper has taken; `None` once it takes nothing more.
+    lines: Option<RequestLines>,
 }
 
 impl<S> Clone for EarlyReader<S> {
@@ -54,13 +54,20 @@ impl<S> EarlyReader<S> {
             stream,
             bytes: Vec::new(),
             ended: false,
-            lines: RequestLines::default(),
+            lines: Some(RequestLines::default()),
         })))
     }
 
     /// True if the target of the request that hyper hands over now has a `#`. To be asked once for each.
     pub(super) fn next_has_fragment(&self) -> bool {
-        self.early().lines.next_has_fragment()
+        let mut early = self.early();
+        let lines = early.lines.as_mut();
+        lines.is_some_and(RequestLines::next_has_fragment)
+    }
+
+    /// Says that hyper takes nothing more: what still comes is no request.
+    pub(super) fn end_requests(&self) {
+        self.early().lines = None;
     }
 
     fn early(&self) -> MutexGuard<'_, Early<S>> {
@@ -133,7 +140,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for EarlyReader<S> {
         let mut early = self.early();
         let before = buffer.filled().len();
         ready!(early.poll_read(cx, buffer))?;
-        Poll::Ready(early.lines.read(&buffer.filled()[before..]))
+        let taken = &buffer.filled()[before..];
+        let lines = early.lines.as_mut();
+        Poll::Ready(lines.map_or(Ok(()), |lines| lines.read(taken)))
     }
 }
 

@@ -8,6 +8,8 @@ use crate::base::limits::REQUEST_HEAD_BYTES_MAX;
 
 /// Longest line that is kept until its end comes. hyper has refused a head before it has taken so much.
 const LINE_BYTES_MAX: usize = 2 * REQUEST_HEAD_BYTES_MAX;
+/// More than the name of a header that counts has.
+const NAME_BYTES_MAX: usize = 64;
 /// Most requests that are known ahead of hyper: more than there can be in what it takes at once.
 const AHEAD_MAX: usize = REQUEST_HEAD_BYTES_MAX;
 
@@ -19,7 +21,7 @@ pub(super) struct RequestLines {
     skip: u64,
     /// What the next line is.
     next: Line,
-    /// The beginning of a line whose end is to come.
+    /// The beginning of a line whose end is to come, as far as it counts.
     begun: Vec<u8>,
     /// The length that the head announces for its body.
     length: u64,
@@ -55,15 +57,16 @@ impl RequestLines {
                 break;
             };
             if self.begun.is_empty() {
-                self.end_line(&bytes[..end]);
+                self.end_line(&bytes[..end])?;
             } else {
                 let mut line = mem::take(&mut self.begun);
                 line.extend_from_slice(&bytes[..end]);
-                self.end_line(&line);
+                self.end_line(&line)?;
             }
             bytes = &bytes[end + 1..];
         }
         self.begun.extend_from_slice(bytes);
+        self.shorten();
         if self.begun.len() > LINE_BYTES_MAX || self.ahead.len() > AHEAD_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -75,8 +78,36 @@ impl RequestLines {
         self.ahead.pop_front().unwrap_or(false)
     }
 
-    fn end_line(&mut self, line: &[u8]) {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+    /// Leaves out of the line that has begun what does not count: hyper keeps it, too, and a client may take its time.
+    fn shorten(&mut self) {
+        let find = |wanted| self.begun.iter().position(|&b| b == wanted);
+        match self.next {
+            Line::Request => {
+                if let Some(space) = find(b' ') {
+                    let has_fragment = self.begun[space..].contains(&b'#');
+                    self.begun = if has_fragment { b" #" } else { &b" "[..] }.to_vec();
+                }
+            }
+            Line::Header if self.begun.len() > NAME_BYTES_MAX => {
+                let name = &self.begun[..find(b':').unwrap_or(self.begun.len())];
+                if !tells_length(name) {
+                    self.begun.truncate(NAME_BYTES_MAX);
+                    self.begun.shrink_to_fit();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] for a line of a body in chunks that ends in LF alone, which hyper takes for a part
+    /// of the line or refuses.
+    fn end_line(&mut self, line: &[u8]) -> io::Result<()> {
+        let stripped = line.strip_suffix(b"\r");
+        if stripped.is_none() && matches!(self.next, Line::ChunkSize | Line::Trailer) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let line = stripped.unwrap_or(line);
         match self.next {
             Line::Request if line.is_empty() => {}
             Line::Request => {
@@ -100,6 +131,7 @@ impl RequestLines {
             Line::Trailer if line.is_empty() => self.next = Line::Request,
             Line::Trailer => {}
         }
+        Ok(())
     }
 
     /// Notes what a header says of the length of the body. Chunks count before a length.
@@ -115,6 +147,13 @@ impl RequestLines {
             self.length = digits.parse().unwrap_or_default();
         }
     }
+}
+
+/// True for the name of a header that tells where the body ends.
+fn tells_length(name: &[u8]) -> bool {
+    [&b"transfer-encoding"[..], b"content-length"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// The size that begins the line before a chunk.
@@ -165,6 +204,42 @@ mod tests {
                     "{bytes:?} {at_a_time}"
                 );
             }
+        }
+    }
+
+    /// hyper reads on to the end of the line in CR and LF, and may take another part of it for the next request.
+    #[test]
+    fn what_ends_a_body_in_chunks_by_lf_alone_is_refused() {
+        let head = "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n";
+        for rest in ["0\n", "0\r\n\n", "0\r\nX: y\n\nGET / HTTP/1.1\r\n\r\n"] {
+            let mut lines = RequestLines::default();
+            lines.read(head.as_bytes()).unwrap();
+            lines.read(rest.as_bytes()).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_line_that_takes_its_time_takes_no_memory() {
+        let long = "x".repeat(1000);
+        for (begin, end, expected) in [
+            ("GET /", "#y HTTP/1.1\r\n\r\n", &[true][..]),
+            ("GET /#", "y HTTP/1.1\r\n\r\n", &[true]),
+            ("GET / HTTP/1.1\r\nX: ", "#\r\n\r\nGET /# HTTP", &[false]),
+            (
+                "GET / HTTP/1.1\r\nX",
+                ": #\r\n\r\nGET /# HTTP/1.1\r\n",
+                &[false, true],
+            ),
+        ] {
+            let mut lines = RequestLines::default();
+            lines.read(begin.as_bytes()).unwrap();
+            for _ in 0..1000 {
+                lines.read(long.as_bytes()).unwrap();
+                assert!(lines.begun.capacity() <= 2 * NAME_BYTES_MAX + long.len());
+            }
+            assert!(lines.begun.len() <= NAME_BYTES_MAX);
+            lines.read(end.as_bytes()).unwrap();
+            assert_eq!(Vec::from(lines.ahead), expected, "{begin}");
         }
     }
 
