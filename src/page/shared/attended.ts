@@ -5,11 +5,12 @@ const AWAY_AFTER = 60_000;
 
 let touched = Date.now();
 
-for (const type of ["pointerdown", "keydown", "wheel"]) {
+// A click may come from a screen reader alone, and "popstate" from the buttons of the browser.
+for (const type of ["pointerdown", "keydown", "wheel", "click", "input", "popstate", "drop"]) {
   globalThis.addEventListener?.(
     type,
-    () => {
-      touched = Date.now();
+    ({ isTrusted }) => {
+      if (isTrusted) touched = Date.now();
     },
     { capture: true, passive: true },
   );

@@ -370,7 +370,7 @@ fn a_bucket_that_cannot_be_used_is_refused_by_name() {
     );
     let mut absent = bucket.access();
     let url = bucket.url().replace("//blobs/", "//absent/");
-    absent.url = siteconf::store::bucket_url::BucketUrl::parse(&url).unwrap();
+    absent.url = BucketUrl::parse(&url).unwrap();
     let told = refusal(&database.open().with_bucket(&absent).unwrap());
     assert!(
         told.starts_with(&format!("{cannot}there is no such bucket; ")),
