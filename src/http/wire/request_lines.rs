@@ -100,8 +100,8 @@ impl RequestLines {
     }
 
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] for a line of a body in chunks that ends in LF alone, which hyper takes for a part
-    /// of the line or refuses.
+    /// [`io::ErrorKind::InvalidData`] for a line of a body in chunks that ends in LF alone, which hyper takes for a
+    /// part of the line or refuses.
     fn end_line(&mut self, line: &[u8]) -> io::Result<()> {
         let stripped = line.strip_suffix(b"\r");
         if stripped.is_none() && matches!(self.next, Line::ChunkSize | Line::Trailer) {
