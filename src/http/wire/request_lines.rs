@@ -28,6 +28,8 @@ pub(super) struct RequestLines {
     is_chunked: bool,
     /// For each request whose line has come and which hyper has not handed over: whether its target has a `#`.
     ahead: VecDeque<bool>,
+    /// True behind a body of which hyper may make something else: no line that follows is known.
+    is_lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,37 +51,38 @@ impl RequestLines {
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] for what is no HTTP and would take much memory.
     pub(super) fn read(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        loop {
+        while !self.is_lost {
             let skipped = usize::try_from(self.skip).map_or(bytes.len(), |n| n.min(bytes.len()));
             self.skip -= skipped as u64;
             bytes = &bytes[skipped..];
             let Some(end) = bytes.iter().position(|&b| b == b'\n') else {
+                self.begin_line(bytes);
                 break;
             };
             if self.begun.is_empty() {
-                self.end_line(&bytes[..end])?;
+                self.end_line(&bytes[..end]);
             } else {
                 let mut line = mem::take(&mut self.begun);
                 line.extend_from_slice(&bytes[..end]);
-                self.end_line(&line)?;
+                self.end_line(&line);
             }
             bytes = &bytes[end + 1..];
         }
-        self.begun.extend_from_slice(bytes);
-        self.shorten();
         if self.begun.len() > LINE_BYTES_MAX || self.ahead.len() > AHEAD_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())
     }
 
-    /// True if the target of the request that hyper hands over now has a `#`. To be asked once for each.
+    /// True if the target of the request that hyper hands over now has a `#`, or may have one. To be asked once for
+    /// each.
     pub(super) fn next_has_fragment(&mut self) -> bool {
-        self.ahead.pop_front().unwrap_or(false)
+        self.ahead.pop_front().unwrap_or(self.is_lost)
     }
 
-    /// Leaves out of the line that has begun what does not count: hyper keeps it, too, and a client may take its time.
-    fn shorten(&mut self) {
+    /// Keeps the beginning of a line, as far as it counts: hyper keeps it, too, and a client may take its time.
+    fn begin_line(&mut self, bytes: &[u8]) {
+        self.begun.extend_from_slice(bytes);
         let find = |wanted| self.begun.iter().position(|&b| b == wanted);
         match self.next {
             Line::Request => {
@@ -99,14 +102,10 @@ impl RequestLines {
         }
     }
 
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] for a line of a body in chunks that ends in LF alone, which hyper takes for a
-    /// part of the line or refuses.
-    fn end_line(&mut self, line: &[u8]) -> io::Result<()> {
+    fn end_line(&mut self, line: &[u8]) {
         let stripped = line.strip_suffix(b"\r");
-        if stripped.is_none() && matches!(self.next, Line::ChunkSize | Line::Trailer) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
+        // hyper takes such an LF for a part of the line, or refuses it.
+        self.is_lost = stripped.is_none() && matches!(self.next, Line::ChunkSize | Line::Trailer);
         let line = stripped.unwrap_or(line);
         match self.next {
             Line::Request if line.is_empty() => {}
@@ -131,7 +130,6 @@ impl RequestLines {
             Line::Trailer if line.is_empty() => self.next = Line::Request,
             Line::Trailer => {}
         }
-        Ok(())
     }
 
     /// Notes what a header says of the length of the body. Chunks count before a length.
@@ -209,12 +207,15 @@ mod tests {
 
     /// hyper reads on to the end of the line in CR and LF, and may take another part of it for the next request.
     #[test]
-    fn what_ends_a_body_in_chunks_by_lf_alone_is_refused() {
+    fn what_follows_a_body_in_chunks_with_lf_alone_is_taken_for_a_fragment() {
         let head = "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n";
         for rest in ["0\n", "0\r\n\n", "0\r\nX: y\n\nGET / HTTP/1.1\r\n\r\n"] {
             let mut lines = RequestLines::default();
             lines.read(head.as_bytes()).unwrap();
-            lines.read(rest.as_bytes()).unwrap_err();
+            lines.read(rest.as_bytes()).unwrap();
+            lines.read(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+            let told = [(); 3].map(|()| lines.next_has_fragment());
+            assert_eq!(told, [false, true, true], "{rest:?}");
         }
     }
 
