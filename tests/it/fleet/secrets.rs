@@ -299,8 +299,8 @@ fn what_is_wrong_with_a_bucket_in_the_settings_is_told_without_what_may_be_a_sec
     );
     assert_eq!(
         with(&["--blobs", "s3://shop?region=eu-1&key=Secret"]),
-        "siteconf: blobs (--blobs): behind the question mark it takes region, endpoint, allow_http=true \
-         and role=machine alone\n"
+        "siteconf: blobs (--blobs): behind the question mark it takes region, endpoint, allow_http=true, \
+         role=machine and checksum=sha256 alone\n"
     );
     assert_eq!(
         with(&["--blobs", "s3://shop?region=eu-1"]),
