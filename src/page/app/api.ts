@@ -1,7 +1,6 @@
 // All requests go through here. When the session has ended, the login is asked for over whatever is on the
 // screen, and the request is repeated if the same account goes on: nothing that was typed is lost.
 import type { components } from "../shared/admin.d.ts";
-import { isAttended } from "../shared/attended.ts";
 import { reached } from "../shared/reach.ts";
 import { refusalWords } from "../shared/rules.ts";
 import { type Key, t, Worded } from "../shared/text.ts";
@@ -131,7 +130,8 @@ export async function send(path: string, options: Options = {}, turns = BUSY_TUR
   if (account !== whose) throw otherAccount(reads);
   const headers = new Headers(options.headers);
   if (json !== undefined) headers.set("Content-Type", "application/json");
-  if (!isAttended()) headers.set("X-Unattended", "1");
+  // What the page reads by itself keeps nobody logged in.
+  if (!navigator.userActivation.isActive) headers.set("X-Unattended", "1");
   const body = json === undefined ? options.body : JSON.stringify(json);
   const timer = setInterval(() => tellSlow(), SLOW_MS);
   let answer: Response;
