@@ -17,5 +17,5 @@ Object.assign(globalThis, {
   // What it keeps are properties of its own, and nothing else is.
   localStorage: Object.create(store),
   sessionStorage: Object.create(store),
-  navigator: { languages: ["en"] },
+  navigator: { languages: ["en"], userActivation: { isActive: true } },
 });
