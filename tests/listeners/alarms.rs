@@ -322,7 +322,8 @@ rule_files: [alerts.yml]
 tests:
   - interval: 1m
     input_series:
-      - { series: 'process_start_time_seconds{job="siteconf",instance="killed"}', values: '0 _ 120 _ 240 _ 360 _ 480 _ 600' }
+      - series: 'process_start_time_seconds{job="siteconf",instance="killed"}'
+        values: '0 _ 120 _ 240 _ 360 _ 480 _ 600'
       - { series: 'process_start_time_seconds{job="siteconf",instance="restarted"}', values: '0x4 300x4 600x4' }
       - { series: 'process_start_time_seconds{job="other",instance="another"}', values: '0+60x60' }
     alert_rule_test:
@@ -334,7 +335,9 @@ tests:
           - exp_labels: { severity: warning, instance: killed, job: siteconf }
             exp_annotations:
               summary: "siteconf on killed was started anew 5 times within an hour"
-              description: "Its log says how it ended, where it could. Where it says nothing, the system killed it: journalctl -u siteconf (or the runtime of the container) has the signal and the exit code, and journalctl -k tells whether memory was short."
+              description: "Its log says how it ended, where it could. Where it says nothing, the system killed it:
+                journalctl -u siteconf (or the runtime of the container) has the signal and the exit code, and
+                journalctl -k tells whether memory was short."
 "#;
     assert_alarms(cases);
 }

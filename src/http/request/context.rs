@@ -78,8 +78,8 @@ impl RequestContext {
         &self.service.gate
     }
 
-    /// Who is logged in, at the address that the request came from. What a page reads while nobody is at it is no use of
-    /// the session, as with [`RequestContext::watcher`].
+    /// Who is logged in, at the address that the request came from. What a page reads while nobody is at it is no use
+    /// of the session, as with [`RequestContext::watcher`].
     pub(in crate::http) fn caller(&self) -> Result<Caller, Error> {
         if self.head.method.is_safe() && self.headers().contains_key(&UNATTENDED) {
             self.watcher()

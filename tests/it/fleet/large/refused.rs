@@ -187,7 +187,8 @@ fn what_a_bucket_refuses_is_told_with_what_to_set_right() {
         ),
         (
             Fault::EndsKeys,
-            "the keys have ended (ExpiredToken); give others with their token, and start again unless they are in a file",
+            "the keys have ended (ExpiredToken); give others with their token, and start again unless they are in a \
+             file",
         ),
         (
             Fault::FindsNoPage,
