@@ -13,6 +13,9 @@ use rustix::fs::OFlags;
 /// is longer is another file.
 pub const CERTIFICATE_BYTES_MAX: u64 = 1 << 20;
 
+/// The most bytes of a file of settings, a password or keys, which has some ten lines.
+const TEXT_BYTES_MAX: u64 = 64 << 10;
+
 /// What differs when a file has been written again, another one was put in its place, or other users may read it:
 /// device, number, size and time of the last change of it or of its owner and rights. `None` for one that cannot be
 /// looked at.
@@ -39,6 +42,8 @@ pub enum Unusable {
     Irregular,
     /// It has more bytes than these.
     TooLong(u64),
+    /// It is to be text, and is not UTF-8.
+    NoText,
 }
 
 impl fmt::Display for Unusable {
@@ -47,6 +52,7 @@ impl fmt::Display for Unusable {
             Self::Unreadable(error) => write!(f, "it cannot be read: {error}"),
             Self::Irregular => f.write_str("it must be a regular file"),
             Self::TooLong(bytes_max) => write!(f, "it is longer than {bytes_max} bytes"),
+            Self::NoText => f.write_str("it must be UTF-8"),
         }
     }
 }
@@ -74,4 +80,10 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Unusable> {
         return Err(Unusable::TooLong(bytes_max));
     }
     Ok(bytes)
+}
+
+/// The text of a file, of at most 64 KiB, as [`read`] reads it.
+pub fn read_text(path: &Path) -> Result<String, Unusable> {
+    let bytes = read(path, TEXT_BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| Unusable::NoText)
 }

@@ -11,9 +11,6 @@ use super::table::Setting;
 use crate::cli::{Error, Result};
 use crate::store::small_file;
 
-/// A file of settings, a password or keys has some ten lines; what is longer is another file.
-const FILE_BYTES_MAX: u64 = 64 << 10;
-
 /// What a file of settings says.
 pub(super) struct Contents {
     pub(super) given: Vec<Given>,
@@ -108,6 +105,5 @@ fn written(value: &DeValue<'_>) -> Written {
 /// # Errors
 /// [`Error::Usage`] for a file that cannot be read, is not a regular one, is longer than 64 KiB or no UTF-8.
 pub(in crate::cli) fn text_of(path: &Sourced<PathBuf>) -> Result<String> {
-    let bytes = small_file::read(path, FILE_BYTES_MAX).map_err(|fault| path.refuse(fault))?;
-    String::from_utf8(bytes).map_err(|_| path.refuse("it must be UTF-8"))
+    small_file::read_text(path).map_err(|fault| path.refuse(fault))
 }

@@ -14,8 +14,6 @@ use crate::base::threads::lock;
 use crate::store::bucket_access::BucketKey;
 use crate::store::small_file::{self, Mark, mark};
 
-/// A file of keys has some lines; what is longer is another file.
-const FILE_BYTES_MAX: u64 = 64 << 10;
 /// A file that could not be used is read again after so long, or when it has changed.
 const FAILED_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
@@ -77,8 +75,7 @@ impl FileKeys {
     /// # Errors
     /// What is wrong with the file, without a word of what is in it.
     fn read(&self) -> Result<BucketKey, String> {
-        let bytes = small_file::read(&self.file, FILE_BYTES_MAX).map_err(|e| e.to_string())?;
-        let text = String::from_utf8(bytes).map_err(|_| "it must be UTF-8".to_owned())?;
+        let text = small_file::read_text(&self.file).map_err(|fault| fault.to_string())?;
         BucketKey::in_file(&text).map_err(str::to_owned)
     }
 }

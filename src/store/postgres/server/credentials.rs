@@ -15,9 +15,6 @@ use crate::store::postgres::tls::Connector;
 use crate::store::remote::repeated::Repeated;
 use crate::store::small_file::{self, Mark, mark};
 
-/// A password has some ten bytes; what is longer is another file.
-const PASSWORD_BYTES_MAX: u64 = 64 << 10;
-
 /// Files that could not be used are read again after so long, or when they have changed.
 const FAILED_AGAIN_AFTER: Duration = Duration::from_mins(1);
 
@@ -158,8 +155,7 @@ fn read_password(file: &Path) -> Result<String, String> {
     let named = |fault: &dyn fmt::Display| {
         format!("postgres_password_file names {}: {fault}", file.display())
     };
-    let bytes = small_file::read(file, PASSWORD_BYTES_MAX).map_err(|e| named(&e))?;
-    let text = String::from_utf8(bytes).map_err(|_| named(&"it must be UTF-8"))?;
+    let text = small_file::read_text(file).map_err(|fault| named(&fault))?;
     let password = password_in(&text).map_err(|fault| named(&fault))?;
     Ok(password.to_owned())
 }
