@@ -11,11 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use siteconf::base::build::COMMIT;
 use time::OffsetDateTime;
 
 use crate::free_address::free_address;
-use crate::harness::{Daemon, Project, READ, User, soon};
+use crate::harness::{Daemon, Project, READ, User, soon, tested};
 use crate::left_out::leave_out;
 
 const LISTEN: [&str; 2] = ["--metrics-listen", "127.0.0.1:0"];
@@ -124,7 +123,9 @@ fn the_text_tells_what_happened() {
         .filter(|line| !line.contains("siteconf_object"))
         .map(str::to_owned)
         .collect();
-    let expected = include_str!("metrics.txt").replace("COMMIT", COMMIT.unwrap_or("unknown"));
+    let commit = tested::version().1;
+    let commit = commit.as_deref().unwrap_or("unknown");
+    let expected = include_str!("metrics.txt").replace("COMMIT", commit);
     let expected: Vec<_> = expected.lines().collect();
     assert_eq!(shown, expected, "{text}");
     let now = values(&text);

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use siteconf::base::build::BUILD;
 
-use crate::harness::{ADMIN, Daemon, Project, soon};
+use crate::harness::{ADMIN, Daemon, Project, soon, tested};
 
 #[test]
 fn root_is_told_how_the_service_is() {
@@ -14,7 +13,7 @@ fn root_is_told_how_the_service_is() {
     let project = Project::with_main(&admin, "acme/shop");
     project.save("main", "large", vec![7; 200_000]);
     let serving = daemon.logged("\"message\":\"serving\"");
-    assert_eq!(serving["version"], BUILD.as_str());
+    assert_eq!(serving["version"], tested::build());
     let target = format!("{ADMIN}/service");
     // The first counts are made in the background, one after the other: one may be there
     // before the other.
@@ -48,7 +47,7 @@ fn root_is_told_how_the_service_is() {
     assert_eq!(
         told,
         json!({
-            "version": BUILD.as_str(),
+            "version": tested::build(),
             "started_at": null,
             "uptime_s": null,
             "hindrances": [],

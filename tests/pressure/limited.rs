@@ -84,7 +84,7 @@ pub(crate) fn assert_within(daemon: &Daemon) {
         eprintln!("{peak} KiB were resident at most");
     }
     // Else it is the binary of these tests.
-    let is_given = std::env::var_os("SITECONF_BINARY").is_some();
+    let is_given = std::env::var_os("TESTED_BINARY").is_some();
     let is_debug = cfg!(debug_assertions) && !is_given;
     let more = if is_debug { MORE_OF_DEBUG_KIB } else { 0 };
     assert!(peak < RESIDENT_KIB_MAX + more, "{peak} KiB were resident");

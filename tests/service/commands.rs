@@ -5,10 +5,9 @@ use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
-use siteconf::base::build::BUILD;
 
 use crate::client::{Client, segment};
-use crate::daemon::{Daemon, PROJECT, read, siteconf};
+use crate::daemon::{Daemon, PROJECT, read, siteconf, tested};
 
 /// Runs a command that must succeed and say nothing but its result.
 #[track_caller]
@@ -185,7 +184,7 @@ fn the_status_tells_of_a_service_of_another_build() {
     let lock = daemon.data().join("LOCK");
     let own = fs::read_to_string(&lock).unwrap();
     let (first, rest) = own.split_once('\n').unwrap();
-    assert_eq!(first, format!("version {}", *BUILD));
+    assert_eq!(first, format!("version {}", tested::build()));
     fs::write(&lock, format!("version 0.0.9\n{rest}")).unwrap();
     let text = done(&daemon, &["status"]);
     let told = ", version 0.0.9: another build than this command\nchanges ";
@@ -214,9 +213,9 @@ fn the_status_tells_whether_the_service_runs_and_what_is_damaged() {
     assert_eq!(
         shown,
         json!({
-            "data": daemon.data().display().to_string(), "version": BUILD.as_str(),
+            "data": daemon.data().display().to_string(), "version": tested::build(),
             "format": "3", "schema": null,
-            "service": { "running": true, "pid": null, "version": BUILD.as_str() },
+            "service": { "running": true, "pid": null, "version": tested::build() },
             "daemons": null, "standby": null, "page_checksums": null,
             "projects": 1, "branches": 1, "accounts": 1, "tokens": 0,
             "bytes": {

@@ -12,6 +12,10 @@ use serde_json::json;
 
 use crate::client::{Client, segment};
 
+#[path = "../support/tested.rs"]
+#[allow(dead_code, reason = "not all suites ask for its version")]
+pub(crate) mod tested;
+
 const ADMIN: &str = "/site-builder/api";
 const READ: &str = "/site-builder/api/erp-config";
 /// The project of every test, and the one branch in it.
@@ -207,10 +211,9 @@ pub(crate) fn siteconf(data: &Path) -> Command {
     siteconf_at(&["--data".into(), data.into()])
 }
 
-/// The binary on a store that these flags name: that of these tests, or another one that `SITECONF_BINARY` names.
+/// The tested program on a store that these flags name.
 pub(crate) fn siteconf_at(store: &[OsString]) -> Command {
-    let given = std::env::var_os("SITECONF_BINARY");
-    let mut command = Command::new(given.unwrap_or_else(|| env!("CARGO_BIN_EXE_siteconf").into()));
+    let mut command = Command::new(tested::binary());
     command.args(store);
     command
 }

@@ -14,7 +14,7 @@ use super::json_text::{EntriesText, to_json};
 use super::rendered::Rendered;
 use super::stream::ChunkStream;
 use super::{Freshness, Reply, VARY_COMPRESSED};
-use crate::base::limits::{BRANCHES_WHOLE_BYTES_MAX, LIST_PART_BYTES};
+use crate::base::limits::{BRANCHES_WHOLE_BYTES_MAX, LIST_PART_BYTES, SHORT_LIST_BYTES_MAX};
 use crate::http::admission::fair_semaphore::FairPermit;
 use crate::http::error::Error;
 use crate::http::list::links;
@@ -222,10 +222,13 @@ impl Made {
             stamps.update(&stamp);
             array.add(&entry);
             grown(array.len())?;
+            if array.len() > SHORT_LIST_BYTES_MAX {
+                array.reserve(BRANCHES_WHOLE_BYTES_MAX + LIST_PART_BYTES);
+            }
             if array.len() > held_max {
-                let text = array.take();
                 let long = long.get_or_insert_with(|| LongText::begun(coding));
-                long.add(&text);
+                long.add(array.held());
+                array.let_go();
                 held_max = LIST_PART_BYTES;
             }
         }

@@ -48,9 +48,21 @@ impl EntriesText {
         self.text.len()
     }
 
-    /// Takes out what is held of it. What is added later continues it.
-    pub(in crate::http) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.text)
+    /// Makes place for so many bytes in all. A text that doubles its place until it is long leaves as much again behind
+    /// it, which the allocator gives back to the system only after a second.
+    pub(in crate::http) fn reserve(&mut self, bytes: usize) {
+        self.text
+            .reserve_exact(bytes.saturating_sub(self.text.len()));
+    }
+
+    /// What is held of it.
+    pub(in crate::http) fn held(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Lets go of what is held of it, whose place stays. What is added later continues it.
+    pub(in crate::http) fn let_go(&mut self) {
+        self.text.clear();
     }
 
     /// Ends it and gives what is held: nothing where no entry was added to what is no array.
@@ -80,7 +92,8 @@ mod tests {
                 array.add(&entry);
                 inside.add(&entry);
                 parts.add(&entry);
-                taken.append(&mut parts.take());
+                taken.extend_from_slice(parts.held());
+                parts.let_go();
                 assert_eq!(parts.len(), 0);
             }
             taken.append(&mut parts.end());

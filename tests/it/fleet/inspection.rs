@@ -1,14 +1,13 @@
 //! `status` and `debug` on a store in PostgreSQL: beside daemons, as their role, and where it is damaged.
 
 use serde_json::{Value, json};
-use siteconf::base::build::BUILD;
 
 use super::Fleet;
 use super::commands::run;
 use super::large::noise;
 use crate::harness::bucket::Fault;
 use crate::harness::server::Database;
-use crate::harness::{Daemon, Project};
+use crate::harness::{Daemon, Project, tested};
 
 /// A fleet with one daemon, and files in rows and in the bucket.
 struct Scene {
@@ -80,7 +79,7 @@ fn the_status_tells_of_daemons_schema_and_room() {
     let (code, mut shown) = scene.json(&["status", "--weigh"]);
     assert_eq!(code, Some(0), "{shown}");
     for daemon in shown["daemons"].as_array_mut().unwrap() {
-        assert_eq!(daemon["version"], BUILD.as_str());
+        assert_eq!(daemon["version"], tested::build());
         assert!(daemon["host"].is_string() && daemon["began"].is_string());
         *daemon = json!("seen");
     }
@@ -94,7 +93,7 @@ fn the_status_tells_of_daemons_schema_and_room() {
     assert_eq!(
         shown,
         json!({
-            "data": url, "version": BUILD.as_str(), "format": null,
+            "data": url, "version": tested::build(), "format": null,
             "schema": { "step": 12, "writer_min": 4 },
             "service": { "running": true, "pid": null, "version": null },
             "daemons": ["seen", "seen"],

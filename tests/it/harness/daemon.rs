@@ -13,13 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::tested::binary;
 use super::{Answer, Connection, Place, Project, User};
-
-/// That of these tests, or another one that `SITECONF_BINARY` names.
-pub(super) fn binary() -> OsString {
-    let given = std::env::var_os("SITECONF_BINARY");
-    given.unwrap_or_else(|| env!("CARGO_BIN_EXE_siteconf").into())
-}
 
 /// A running daemon. Dropping it kills the process and removes the folder.
 #[derive(Debug)]

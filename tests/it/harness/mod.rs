@@ -21,6 +21,9 @@ pub(crate) mod role_service;
 #[path = "../../support/postgres.rs"]
 #[allow(dead_code, reason = "the tests of the engine use the rest")]
 pub(crate) mod server;
+#[path = "../../support/tested.rs"]
+#[allow(dead_code, reason = "not all suites ask for its version")]
+pub(crate) mod tested;
 mod user;
 
 pub(crate) use answer::Answer;

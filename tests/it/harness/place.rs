@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock};
 #[cfg(feature = "fleet")]
 use super::bucket::{TestBucket, write_secret};
 #[cfg(feature = "fleet")]
-use super::daemon::binary;
-#[cfg(feature = "fleet")]
 use super::server::{DAEMON_ROLE, Database};
+#[cfg(feature = "fleet")]
+use super::tested::binary;
 
 /// A place for a store.
 #[derive(Clone, Debug)]

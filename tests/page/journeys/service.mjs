@@ -21,8 +21,8 @@ export default [
     await page.getByRole("link", { name: "Service" }).click();
     await page.getByText("The service takes requests and changes.").waitFor();
     await page.getByText(/^It answered in \d+ ms, just now\.$/).waitFor();
-    const { server } = await world.admin.json("GET", "/user/session");
-    same(await fact(page, "Version").innerText(), server.version);
+    const { version } = await world.admin.json("GET", api);
+    same(await fact(page, "Version").innerText(), version);
     same(await fact(page, "Accepts changes").innerText(), "yes");
     same(await fact(page, "Last backup").innerText(), "none yet");
     same(/^[\d.]+ [KMGT]B$/.test(await fact(page, "Free on the disk").innerText()), true);
