@@ -49,7 +49,7 @@ impl EntriesText {
     }
 
     /// Makes place for so many bytes in all. A text that doubles its place until it is long leaves as much again behind
-    /// it, which the allocator gives back to the system only after a second.
+    /// it, which the allocator does not give back to the system at once.
     pub(in crate::http) fn reserve(&mut self, bytes: usize) {
         self.text
             .reserve_exact(bytes.saturating_sub(self.text.len()));
