@@ -1,5 +1,5 @@
-//! The program that is tested: that of these tests, or another one that `TESTED_BINARY` names. The variable is not named
-//! as settings of siteconf are, which would tell of it as of one that is misspelt.
+//! The program that is tested: that of these tests, or another one that `TESTED_BINARY` names. The variable is not
+//! named as settings of siteconf are, which would tell of it as of one that is misspelt.
 
 use std::ffi::OsString;
 use std::process::Command;
